@@ -19,7 +19,7 @@ IRREGULAR = {
 
 
 def plural(noun: str) -> str:
-    """The plural of a noun's lemma.
+    """Return the plural of a noun's lemma.
 
     >>> [plural(noun) for noun in ("dog", "baby", "bench", "man")]
     ['dogs', 'babies', 'benches', 'men']
@@ -30,7 +30,7 @@ def plural(noun: str) -> str:
 
 
 def listed(words: Sequence[str]) -> str:
-    """Words as a sentence lists them.
+    """Return words as a sentence lists them.
 
     >>> listed(["one"]), listed(["a", "b", "c"])
     ('one', 'a, b and c')
@@ -39,7 +39,7 @@ def listed(words: Sequence[str]) -> str:
 
 
 def article(phrase: str) -> str:
-    """The phrase with *a* or *an* before it.
+    """Return the phrase with *a* or *an* before it.
 
     >>> article("orange cat"), article("big elephant")
     ('an orange cat', 'a big elephant')

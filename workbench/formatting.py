@@ -28,7 +28,7 @@ RANGES = {"share": (0.0, 1.0), "sum": (0.0, 6.0), "rank": (1.0, math.inf), "corr
 
 
 def display_value(value: float, unit: str = "share") -> float:
-    """The number that is shown for a stored value, for axes of figures.
+    """Return the number that is shown for a stored value, for axes of figures.
 
     Args:
         value: as it is stored.
@@ -48,7 +48,7 @@ def unit_heading(unit: str = "share", *, difference: bool = False) -> str:
 
 
 def format_value(value: float | None, unit: str = "share", *, sign: bool = False) -> str:
-    """One value as text.
+    """Return one value as text.
 
     Args:
         value: as it is stored; ``None`` and NaN are shown as a dash.
@@ -66,7 +66,7 @@ def format_value(value: float | None, unit: str = "share", *, sign: bool = False
 def format_interval(
     value: float | None, low: float | None, high: float | None, unit: str = "share", *, sign: bool = False
 ) -> str:
-    """One value and its interval as text.
+    """Return one value and its interval as text.
 
     Args:
         value: as it is stored.
@@ -86,14 +86,16 @@ def format_interval(
 
 
 def _end(value: float, unit: str) -> str:
-    """An end of the interval of a difference, with up to two digits more where it would be shown as zero."""
+    """Return an end of the interval of a difference, with up to two digits more where it would be shown as
+    zero.
+    """
     digits = FACES[unit][1]
     texts = [format_number(display_value(value, unit), digits + more, sign=True) for more in range(3)]
     return next((text for text in texts if text[0] in "+-"), texts[0])
 
 
 def format_number(value: float, digits: int, *, sign: bool = False) -> str:
-    """A plain number with so many digits after the point, e.g. a loss or milliseconds; never ``-0``.
+    """Return a plain number with so many digits after the point, e.g. a loss or milliseconds; never ``-0``.
 
     >>> format_number(12.345, 1), format_number(-0.01, 1), format_number(1234567, 0)
     ('12.3', '0.0', '1,234,567')
@@ -104,7 +106,7 @@ def format_number(value: float, digits: int, *, sign: bool = False) -> str:
 
 
 def format_p_value(p: float) -> str:
-    """The p value of a test with three digits, the smallest as less than what they can say.
+    """Return the p value of a test with three digits, the smallest as less than what they can say.
 
     >>> format_p_value(0.0312), format_p_value(2e-6)
     ('0.031', '< 0.001')
@@ -113,7 +115,7 @@ def format_p_value(p: float) -> str:
 
 
 def format_count(number: int, what: str = "") -> str:
-    """A number of things, in the singular where there is one.
+    """Return a number of things, in the singular where there is one.
 
     >>> format_count(1, "query"), format_count(5000, "caption"), format_count(12)
     ('1 query', '5,000 captions', '12')
@@ -133,7 +135,7 @@ def format_some(names: Sequence[str], most: int = 3) -> str:
 
 
 def format_bytes(size: int) -> str:
-    """A size on the disk, in the largest unit of which there is one.
+    """Return a size on the disk, in the largest unit of which there is one.
 
     >>> format_bytes(532), format_bytes(12_400_000), format_bytes(3_000_000_000)
     ('532 B', '12.4 MB', '3.0 GB')
@@ -149,7 +151,7 @@ def format_bytes(size: int) -> str:
 
 
 def format_duration(seconds: float) -> str:
-    """A time that something takes, in the unit in which a reader would say it.
+    """Return a time that something takes, in the unit in which a reader would say it.
 
     >>> format_duration(42.4), format_duration(150), format_duration(9000)
     ('42 s', '2 min', '2.5 h')
@@ -161,7 +163,8 @@ def format_duration(seconds: float) -> str:
 
 
 def format_path(path: Path | str) -> str:
-    """A path as one would type it in the working folder, without the folders of the machine where it can be.
+    """Return a path as one would type it in the working folder, without the folders of the machine where it
+    can be.
 
     >>> format_path(Path.cwd() / "runs" / "tour")
     'runs/tour'
@@ -172,7 +175,7 @@ def format_path(path: Path | str) -> str:
 
 
 def format_cost(pairs: int, every: int, name: str, seconds: float) -> str:
-    """What re-ranking has cost, in a line.
+    """Return what re-ranking has cost, in a line.
 
     Args:
         pairs: that were scored again.

@@ -40,7 +40,7 @@ T = TypeVar("T")
 
 
 def in_tab() -> bool:
-    """Whether Voilà shows what this kernel does, each cell only once it is done."""
+    """Return whether Voilà shows what this kernel does, each cell only once it is done."""
     return os.environ.get("SERVER_SOFTWARE", "").startswith("voila") and not os.environ.get(BATCH)
 
 
@@ -73,7 +73,7 @@ class State:
     background: bool = False
 
     def line(self) -> str:
-        """The task in one line.
+        """Return the task in one line.
 
         >>> State("", "training", 30, 400, "steps", 100, detail="loss 0.43").line()
         'training: 100 of 400 steps, loss 0.43, 30 s, about 90 s left'
@@ -89,7 +89,7 @@ class State:
 
 
 def foreground(states: Sequence[State]) -> list[State]:
-    """Those that are shown: the background alone where there is nothing else."""
+    """Return those that are shown: the background alone where there is nothing else."""
     return [state for state in states if not state.background] or list(states)
 
 
@@ -155,7 +155,7 @@ class Task:
         _display.touch()
 
     def states(self) -> list[State]:
-        """The task as it is now, and what is shown below it."""
+        """Return the task as it is now, and what is shown below it."""
         own = State(
             key=self.key,
             what=self.what,
@@ -172,7 +172,7 @@ class Task:
 
 
 def each(items: Iterable[T], what: str, unit: str) -> Iterator[T]:
-    """The items one after another, shown as they are taken.
+    """Yield the items one after another, shown as they are taken.
 
     Args:
         items: of which the number is shown where they are a collection.
@@ -337,13 +337,15 @@ class Bars(Nowhere):
         )
 
     def _layout(self, state: State) -> str:
-        """The parts of a bar; a notebook draws the bar itself as wide as it likes."""
+        """Return the parts of a bar; a notebook draws the bar itself as wide as it likes."""
         counted = WITH_TOTAL if state.even else UNEVEN
         layout = counted if state.total else WITHOUT_TOTAL
         return layout if self.threaded else layout.replace("{bar:10}", "{bar}")
 
     def _bar_width(self) -> int | None:
-        """How long a bar may be; some terminals do not say how wide they are, and a notebook has no end."""
+        """Return how long a bar may be; some terminals do not say how wide they are, and a notebook has no
+        end.
+        """
         wide = 0
         with suppress(OSError, ValueError):
             wide = os.get_terminal_size(sys.stderr.fileno()).columns
@@ -436,7 +438,7 @@ _display = Display()
 
 
 def _medium() -> Medium:
-    """Where this process shows its tasks."""
+    """Return where this process shows its tasks."""
     # of several processes, the first one speaks; in a tab, a cell shows nothing before it is done
     if os.environ.get("RANK", "0") != "0" or in_tab():
         return Nowhere()
@@ -448,13 +450,15 @@ def _medium() -> Medium:
 
 
 def _in_kernel() -> bool:
-    """Whether this process is the kernel of a notebook; one that has only imported ipykernel is none."""
+    """Return whether this process is the kernel of a notebook; one that has only imported ipykernel is
+    none.
+    """
     kernels = sys.modules.get("ipykernel.kernelapp")
     return kernels is not None and kernels.IPKernelApp.initialized()
 
 
 def read_states(file: Path | str) -> list[State]:
-    """The tasks that another process has written to a file; none while it is being written."""
+    """Return the tasks that another process has written to a file; none while it is being written."""
     file = Path(file)
     with suppress(OSError, ValueError):
         states = [State(**state) for state in json.loads(file.read_text())]
@@ -464,7 +468,7 @@ def read_states(file: Path | str) -> list[State]:
 
 
 def is_wanted() -> bool:
-    """Whether progress is shown."""
+    """Return whether progress is shown."""
     return _display.wanted
 
 

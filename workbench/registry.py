@@ -72,8 +72,8 @@ def require(condition: object, message: str, kind: type[Exception] = ValueError)
 
 
 def did_you_mean(name: str, known: list[str], otherwise: str = "", most: int = 3) -> str:
-    """The end of an error message: the near names if there are any, else what is said ``otherwise``, or all
-    names. Matching ignores case.
+    """Return the end of an error message: the near names if there are any, else what is said ``otherwise``,
+    or all names. Matching ignores case.
     """
     lower = {candidate.lower(): candidate for candidate in known}
     near = [lower[close] for close in difflib.get_close_matches(name.lower(), lower, n=most, cutoff=0.6)]
@@ -136,7 +136,7 @@ def door(name: str, remedy: str = "") -> Callable[[Callable[P, T]], Callable[P, 
 
 
 def lazy_getattr(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """The ``__getattr__`` of a package whose public names are imported when they are first asked for.
+    """Return the ``__getattr__`` of a package whose public names are imported when they are first asked for.
 
     Args:
         package: dotted name.
@@ -169,8 +169,8 @@ class Registry:
         self.public = lazy_getattr(package, bases)
 
     def names(self) -> list[str]:
-        """Names of the members, sorted: files of the folder, and entry points whose package is there. None is
-        imported.
+        """Return names of the members, sorted: files of the folder, and entry points whose package is there.
+        None is imported.
         """
         there = {name for name, entry in self._entries.items() if find_spec(entry.module.split(".")[0])}
         return sorted(self.files | there)
@@ -192,7 +192,8 @@ class Registry:
         return _entry_points_of(self.package, entry_points)
 
     def member(self, name: str) -> Any:
-        """The class or function behind a name; a file of the folder goes before an entry point of its name.
+        """Return the class or function behind a name; a file of the folder goes before an entry point of its
+        name.
 
         Raises:
             KeyError: no such member, or no such module or name in it; the message lists the near names.
@@ -229,7 +230,7 @@ class Registry:
 
 @lru_cache
 def _entry_points_of(group: str, source: Callable[..., Iterable[EntryPoint]]) -> dict[str, EntryPoint]:
-    """The entry points of a group by name, looked up once a process."""
+    """Return the entry points of a group by name, looked up once a process."""
     return {entry.name: entry for entry in source(group=group)}
 
 
@@ -264,8 +265,8 @@ def import_named(kind: str, name: str) -> Any:
 
 
 def merge(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
-    """Values with others laid over them, mappings within mappings to any depth; nothing of the first is lost
-    but what the second gives as well.
+    """Return values with others laid over them, mappings within mappings to any depth; nothing of the first
+    is lost but what the second gives as well.
 
     Example:
         >>> merge({"seed": 0, "options": {"a": 1, "b": 1}}, {"options": {"b": 2}})
@@ -401,14 +402,16 @@ def require_row(name: str, row: Any, count: int, least: int = 0) -> None:
 
 
 def _distance(error: Any) -> int:
-    """How far a value is from what one branch of a union wants: a word among words is near, a type far."""
+    """Return how far a value is from what one branch of a union wants: a word among words is near, a type
+    far.
+    """
     if error["type"] == "literal_error":
         return 0 if isinstance(error["input"], str) else 2
     return 2 if error["type"].endswith(TYPES) else 1
 
 
 def refusal(where: str, value: Any, errors: Sequence[Any]) -> Exception:
-    """The first thing that is wrong, choices before types, with the path to it and what it may be.
+    """Return the first thing that is wrong, choices before types, with the path to it and what it may be.
 
     Args:
         where: the path to the value.

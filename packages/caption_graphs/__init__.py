@@ -164,7 +164,7 @@ def parse(captions: Sequence[str]) -> tuple[SceneGraph, ...]:
 
 
 def _parse_distinct(captions: Sequence[str], processes: int, read: Reader) -> list[SceneGraph | None]:
-    """Graphs of distinct captions, None for one without an object."""
+    """Return graphs of distinct captions, None for one without an object."""
     chunks = [captions[start : start + CHUNK] for start in range(0, len(captions), CHUNK)]
     if processes == 1 or len(captions) < WORTH:
         return list(chain.from_iterable(map(read, chunks)))

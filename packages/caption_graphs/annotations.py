@@ -43,7 +43,7 @@ class Annotated:
 
 
 def read_annotated(file: Path | str, root: Path | str = "", part: Part = "test") -> Annotated:
-    """Annotated captions; the file holds their graphs, and their texts are looked up.
+    """Return annotated captions; the file holds their graphs, and their texts are looked up.
 
     Args:
         file: JSON lines, such as ``tools/caption_graphs/data/annotated.jsonl`` of the repository.
@@ -67,12 +67,12 @@ def read_annotated(file: Path | str, root: Path | str = "", part: Part = "test")
 
 
 def records(file: Path | str) -> list[dict[str, Any]]:
-    """Every annotated caption of all parts, as the file has it."""
+    """Return every annotated caption of all parts, as the file has it."""
     return [parse_json(line, file) for line in Path(file).read_text(encoding="utf-8").splitlines()]
 
 
 def texts(path: Path, source: str) -> dict[str, str]:
-    """All captions of a source by id.
+    """Return all captions of a source by id.
 
     Args:
         path: its file of captions.
@@ -113,7 +113,7 @@ def _require_text(row: dict[str, Any], texts: dict[str, str]) -> str:
 
 
 def agreement(parsed: Sequence[SceneGraph], truth: Sequence[SceneGraph]) -> dict[str, Agreement]:
-    """Precision, recall and F1 of tuples over all captions together, as sets within a caption.
+    """Return precision, recall and F1 of tuples over all captions together, as sets within a caption.
 
     Args:
         parsed: ``N`` graphs.

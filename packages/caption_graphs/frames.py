@@ -10,7 +10,7 @@ _GOES_ON = frozenset({"with", "on", "in", "at", "near", "holding"})
 
 
 def opening_frame(words: list[str]) -> int:
-    """How many words at the beginning only name the picture.
+    """Return how many words at the beginning only name the picture.
 
     >>> opening_frame("a collage of photos of a dog".split()), opening_frame("a dog in a photo".split())
     (5, 0)
@@ -31,7 +31,7 @@ def opening_frame(words: list[str]) -> int:
 
 
 def _count_frame_words(words: list[str], at: int) -> int:
-    """How many words of a caption only frame it, where the word at a position may name the picture."""
+    """Return how many words of a caption only frame it, where the word at a position may name the picture."""
     word, after = words[at], word_at(words, at + 1)
     then = word_at(words, at + 2)
     if word == "scene":

@@ -20,8 +20,8 @@ SHADED = known.compounded | known.units | known.made | {"hair", "looking"}
 
 
 def look_of_two_words(words: list[str], at: int) -> Folded:
-    """One adjective of two words: "dark blue"; a colour that may be a noun is given as one that may not, and
-    no comma stands in "a brown, white, and black dog".
+    """Return one adjective of two words: "dark blue"; a colour that may be a noun is given as one that may
+    not, and no comma stands in "a brown, white, and black dog".
     """
     first, second = words[at], word_at(words, at + 1)
     if first == ",":
@@ -39,7 +39,7 @@ def look_of_two_words(words: list[str], at: int) -> Folded:
 
 
 def _is_one_look(words: list[str], at: int) -> bool:
-    """Whether two words are one adjective."""
+    """Return whether two words are one adjective."""
     first, second = words[at], word_at(words, at + 1)
     after = word_at(words, at + 2)
     if second in known.colours:
@@ -68,7 +68,7 @@ def _is_one_look(words: list[str], at: int) -> bool:
 
 
 def _is_worn_colour(words: list[str], at: int) -> bool:
-    """Whether a colour of two words stands for what is worn: "a girl in | navy blue | is posing"."""
+    """Return whether a colour of two words stands for what is worn: "a girl in | navy blue | is posing"."""
     after = word_at(words, at + 2, ".")
     alone = (
         after in FINITE

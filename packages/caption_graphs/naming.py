@@ -18,7 +18,7 @@ BESIDE = ("amod", "nummod", "compound", "nmod", "det", "predet", "advmod", "quan
 
 
 def is_inner(tree: Tree, i: int) -> bool:
-    """Whether a word only helps to name or describe a noun that follows it."""
+    """Return whether a word only helps to name or describe a noun that follows it."""
     head = tree.heads[i]
     # "is rock | climbing", "a man rock | climbing"
     does = tree.is_verb(head) and (tree.deps[head] == "acl" or bool(tree.children_by(head, "aux")))
@@ -27,7 +27,7 @@ def is_inner(tree: Tree, i: int) -> bool:
 
 
 def is_object(tree: Tree, i: int) -> bool:
-    """Whether a word is the head of a phrase that names something."""
+    """Return whether a word is the head of a phrase that names something."""
     word, kind = tree.token(i), tree.words[i].kind
     names = word in known.indefinite or kind == "name"
     if not names and tree.tags[i] not in NAMING:
@@ -85,7 +85,7 @@ def naming_noun(tree: Tree, i: int) -> int:
 
 
 def compound_nouns(tree: Tree, i: int) -> list[int]:
-    """Positions of the nouns that make one name with the noun at ``i``."""
+    """Return positions of the nouns that make one name with the noun at ``i``."""
     beside = tree.children_by(i, "compound", "nmod", "amod", "nummod")
     places: list[int] = []
     for part in beside:
@@ -95,7 +95,7 @@ def compound_nouns(tree: Tree, i: int) -> list[int]:
 
 
 def is_part_of_name(tree: Tree, i: int) -> bool:
-    """Whether a word before a noun belongs to its name rather than describes it."""
+    """Return whether a word before a noun belongs to its name rather than describes it."""
     word = tree.text(i)
     if tree.words[i].kind in ("attribute", "preposition") or word in NO_PARTS:
         return False
@@ -123,7 +123,9 @@ def looks_of(tree: Tree, i: int) -> list[tuple[int, str]]:
 
 
 def _raised_looks(tree: Tree, i: int) -> list[tuple[int, str]]:
-    """Where a part of the body, or what is worn, is held, "with its ears up", and whether a light is on."""
+    """Return where a part of the body, or what is worn, is held, "with its ears up", and whether a light is
+    on.
+    """
     first = tree.first(i)
     if tree.deps[first] != "pobj" or tree.token(tree.heads[first]) != "with":
         return []

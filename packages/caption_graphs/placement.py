@@ -57,8 +57,8 @@ def attach_place_to_seen(tree: Tree, i: int) -> None:
 
 
 def attach_phrase_to_held(tree: Tree, i: int) -> None:
-    """Where something is in relation to who has it, "pulling a trolley | behind it", and where an action goes
-    that is a thing: "does a trick | off a ledge".
+    """Attach where something is in relation to who has it, "pulling a trolley | behind it", and where an
+    action goes that is a thing: "does a trick | off a ledge".
     """
     verb, tie = tree.heads[i], tree.text(i)
     thing = i - 1
@@ -94,7 +94,9 @@ def attach_surroundings(tree: Tree, i: int) -> None:
 
 
 def _is_around(tree: Tree, thing: int) -> bool:
-    """Whether a phrase tells what is around: "with a church behind him", "with trees in the background"."""
+    """Return whether a phrase tells what is around: "with a church behind him", "with trees in the
+    background".
+    """
     owners = [thing, *tree.children_by(thing, "acl", "conj")]
     owners += [tree.heads[thing]] if tree.deps[thing] == "nsubj" else []
     ends = chain.from_iterable(map(tree.phrases, owners))

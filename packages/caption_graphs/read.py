@@ -58,7 +58,7 @@ class _Node:
     attributes: list[str]
 
     def is_named_by(self, words: Collection[str]) -> bool:
-        """Whether the last word of its name is one of these."""
+        """Return whether the last word of its name is one of these."""
         return self.label.rpartition(" ")[2] in words
 
 
@@ -155,7 +155,7 @@ class _Sentence:
         return [n for n in numbers if test(self.nodes[n])]
 
     def _nodes_meant(self, i: int, word: str) -> list[int]:
-        """Which nodes a pronoun means."""
+        """Return which nodes a pronoun means."""
         barred, before = (
             self._barred_nodes(i),
             self._nodes_where(lambda n: (n.sentence, n.position) < (self.number, i)),
@@ -196,7 +196,7 @@ class _Sentence:
         return list(chain.from_iterable(self.means.get(word, ()) for word in words))
 
     def _owners(self, i: int) -> list[int]:
-        """Whose thing a phrase speaks of: in "a desk with a laptop on it" the desk's."""
+        """Return whose thing a phrase speaks of: in "a desk with a laptop on it" the desk's."""
         tree = self.tree
         noun = tree.heads[tree.heads[i]] if tree.deps[i] == "pobj" else i
         while tree.deps[noun] in ("conj", "appos"):

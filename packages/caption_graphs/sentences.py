@@ -86,7 +86,9 @@ def write_participle(relation: str) -> str:
 
 
 def _doubles_consonant(verb: str) -> bool:
-    """One vowel between consonants, in a verb of one syllable: sit, run, swim, but not wear, play, look."""
+    """Return one vowel between consonants, in a verb of one syllable: sit, run, swim, but not wear, play,
+    look.
+    """
     vowels = [letter in "aeiou" for letter in verb]
     return (
         len(verb) >= 3 and vowels[-3:] == [False, True, False] and sum(vowels) == 1 and verb[-1] not in "wxy"

@@ -89,7 +89,9 @@ def corrected_alone(caption: str) -> list[str]:
 
 
 def _is_done_by_living(before: str, after: str) -> bool:
-    """Whether what stands between two words does what only the living do: "a white puddle | wearing"."""
+    """Return whether what stands between two words does what only the living do: "a white puddle |
+    wearing".
+    """
     described = before in known.colours | SIZES | {"colored"}
     return (
         described
@@ -129,7 +131,7 @@ def word_number(*words: str) -> int:
 
 @cache
 def _word_counts() -> dict[int, int]:
-    """How often words of captions, and two next to each other, were counted, by their number."""
+    """Return how often words of captions, and two next to each other, were counted, by their number."""
     table = load_file(NEIGHBOURS)
     return dict(zip(table["numbers"].tolist(), table["counts"].tolist(), strict=True))
 
@@ -179,13 +181,13 @@ def _near_words(word: str, usual: Set[str]) -> tuple[str, ...]:
 
 
 def _in_dictionary(word: str) -> bool:
-    """Whether the dictionary has a word or what it may be a form of."""
+    """Return whether the dictionary has a word or what it may be a form of."""
     forms = {word[: -len(end)] + put for end, put in ENDINGS if word.endswith(end)}
     return not tree.dictionary().isdisjoint(forms | {word})
 
 
 def _one_slip_away(word: str) -> Iterator[str]:
-    """All that is one slip away from a word."""
+    """Yield all that is one slip away from a word."""
     for i in range(len(word) + 1):
         before, after = word[:i], word[i:]
         yield before + after[1:]

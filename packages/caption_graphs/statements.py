@@ -42,8 +42,8 @@ def joined_nouns(tree: Tree, nouns: Iterable[int]) -> list[int]:
 
 
 def subjects(tree: Tree, verb: int, depth: int = 0) -> list[int]:
-    """Who does what the verb says: its own subject, the noun it describes, or the subject of the verb it
-    hangs on.
+    """Return who does what the verb says: its own subject, the noun it describes, or the subject of the verb
+    it hangs on.
     """
     own = [child for child in tree.children_by(verb, *SUBJECTS) if tree.token(child) not in known.relatives]
     named = joined_nouns(tree, own)
@@ -94,7 +94,7 @@ def described_nouns(tree: Tree, noun: int) -> list[int]:
 
 
 def is_passive(tree: Tree, verb: int) -> bool:
-    """Whether the verb's subject suffers what it says."""
+    """Return whether the verb's subject suffers what it says."""
     past = tree.tags[verb] == "VBD" and (tree.deps[verb] == "acl" or tree.children_by(verb, "agent"))
     participle = past or tree.tags[verb] == "VBN"
     active = tree.children_by(verb, "dobj") or any(
@@ -126,7 +126,7 @@ def verb_phrase(tree: Tree, verb: int) -> str:
 
 
 def _completes_verb(tree: Tree, verb: int, look: int) -> bool:
-    """Whether an adjective belongs to its verb: "falls | asleep", "gets | ready for a ride"."""
+    """Return whether an adjective belongs to its verb: "falls | asleep", "gets | ready for a ride"."""
     return COMPLETED.get(tree.verb_lemma(verb)) == tree.token(look)
 
 
@@ -135,7 +135,9 @@ def _is_negated(tree: Tree, verb: int) -> bool:
 
 
 def ties(tree: Tree, *words: int) -> list[Tie]:
-    """Prepositions that hang on words, each joined with its own ("from behind"), and what they point at."""
+    """Return prepositions that hang on words, each joined with its own ("from behind"), and what they point
+    at.
+    """
     tags = ("IN", "TO", "RP", "RB", "JJ", "VBG", "RBR")
     several: list[Tie] = []
     for child in tree.children_of_all(words, "prep", "dative", "agent", "prt"):
@@ -191,7 +193,7 @@ def statements_of_verb(tree: Tree, verb: int) -> Iterator[Statement]:
 
 
 def _doers(tree: Tree, verb: int) -> list[int]:
-    """Who does what a verb says: in "a man stands while | some sit" not the man."""
+    """Return who does what a verb says: in "a man stands while | some sit" not the man."""
     doers = subjects(tree, verb)
     if all(tree.token(c) != "some" for c in tree.children_by(verb, *SUBJECTS)):
         return doers
@@ -199,7 +201,9 @@ def _doers(tree: Tree, verb: int) -> list[int]:
 
 
 def _is_about_a_thing(statement: Statement) -> bool:
-    """Whether "is shown | with cabinets" is said, and not "is shown | in a mirror", which is of the image."""
+    """Return whether "is shown | with cabinets" is said, and not "is shown | in a mirror", which is of the
+    image.
+    """
     return statement.object is None or statement.says in ("with", "of")
 
 
@@ -229,7 +233,7 @@ def _looks_of_doer(tree: Tree, verb: int) -> list[int]:
 
 
 def _helped_subjects(tree: Tree, verb: int, root: str) -> list[int]:
-    """Who is helped to do something: the subject of what follows, "a sign to help | people know"."""
+    """Return who is helped to do something: the subject of what follows, "a sign to help | people know"."""
     clauses = tree.children_by(verb, "ccomp") if root in known.controlling else []
     bare = [c for c in clauses if not tree.children_by(c, "mark", "aux")]
     return [subject for subject in tree.children_of_all(bare, *SUBJECTS) if verb < subject]

@@ -36,7 +36,7 @@ def swaps(
     options: Mapping[str, Any] = {},
     split: Literal["train", "val", "test"] = "test",
 ) -> Split:
-    """Any data with counterfactuals of its captions.
+    """Return any data with counterfactuals of its captions.
 
     Args:
         of: a data set or a path, as ``workbench.data.load`` reads it.
@@ -82,7 +82,7 @@ class Counterfactuals(NegativeMaker):
         self.kinds = kinds
 
     def transform(self, split: Split) -> tuple[tuple[str, ...], ...]:
-        """``(T,)`` counterfactuals of each caption, none where there are none."""
+        """Return ``(T,)`` counterfactuals of each caption, none where there are none."""
         texts: list[list[str]] = [[] for _ in split.captions]
         for row, text, _ in _counterfactuals(split, {kind: WAYS[kind] for kind in self.kinds}):
             texts[row].append(text)

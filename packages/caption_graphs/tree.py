@@ -50,7 +50,7 @@ class Tree:
         self.children = [children.get(i, ()) for i in range(len(self.heads))]
 
     def children_by(self, i: int, *deps: str) -> list[int]:
-        """Children of ``i`` that hang on it by one of these relations."""
+        """Return children of ``i`` that hang on it by one of these relations."""
         # A plain loop: this is asked some fifty times a caption.
         own = self.deps
         children: list[int] = []
@@ -60,7 +60,7 @@ class Tree:
         return children
 
     def children_of_all(self, words: Iterable[int], *deps: str) -> list[int]:
-        """Children of several words that hang on them by one of these relations."""
+        """Return children of several words that hang on them by one of these relations."""
         return list(chain.from_iterable(self.children_by(i, *deps) for i in words))
 
     def phrases(self, i: int, only: str = "") -> list[int]:
@@ -92,7 +92,7 @@ class Tree:
         return self.words[i].says or self.words[i].token
 
     def is_noun(self, i: int) -> bool:
-        """Whether the tagger reads a noun."""
+        """Return whether the tagger reads a noun."""
         return self.tags[i].startswith("NN")
 
     def name(self, i: int) -> str:
@@ -106,15 +106,15 @@ class Tree:
         return lemma(word.says if word.kind == "name" else word.token, "VERB")
 
     def is_animate(self, i: int) -> bool:
-        """Whether a noun is a person or an animal."""
+        """Return whether a noun is a person or an animal."""
         return self.name(i) in known.animate
 
     def is_adjective(self, i: int) -> bool:
-        """Whether the tagger reads an adjective, or the word stands for one."""
+        """Return whether the tagger reads an adjective, or the word stands for one."""
         return self.tags[i].startswith("JJ") or self.words[i].kind == "attribute"
 
     def is_verb(self, i: int) -> bool:
-        """Whether the tagger reads a verb."""
+        """Return whether the tagger reads a verb."""
         return self.tags[i].startswith("VB")
 
 
@@ -201,7 +201,7 @@ def adapt(pipeline: Any, file: Path) -> None:
 
 @cache
 def dictionary() -> frozenset[str]:
-    """All words that the lemmatiser of the pipeline knows, and the irregular forms among them.
+    """Return all words that the lemmatiser of the pipeline knows, and the irregular forms among them.
 
     Raises:
         OSError: none of the models is installed.

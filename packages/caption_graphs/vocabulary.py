@@ -75,7 +75,7 @@ def word_at(words: Sequence[str], at: int, default: str = "") -> str:
 
 
 def ends_noun_phrase(word: str) -> bool:
-    """Whether a noun phrase ends before a word.
+    """Return whether a noun phrase ends before a word.
 
     >>> ends_noun_phrase("on"), ends_noun_phrase(","), ends_noun_phrase("the"), ends_noun_phrase("toy")
     (True, True, True, False)
@@ -84,5 +84,5 @@ def ends_noun_phrase(word: str) -> bool:
 
 
 def is_also_verb(word: str) -> bool:
-    """Whether the plural of a noun is also what somebody does: "boards", "fries"."""
+    """Return whether the plural of a noun is also what somebody does: "boards", "fries"."""
     return word.endswith("s") and not known.verbs.isdisjoint((word[:-1], word[:-2], f"{word[:-3]}y"))

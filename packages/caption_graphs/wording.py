@@ -41,7 +41,7 @@ _APOSTROPHE = re.compile(r"^(.+?)('s|n't|'re|'ve|'ll|'d)$")
 
 
 def tokens(text: str) -> list[str]:
-    """Lower-cased words and the punctuation that shapes a sentence; everything else (symbols, control
+    """Return lower-cased words and the punctuation that shapes a sentence; everything else (symbols, control
     characters) is left out.
     """
     plain = unicodedata.normalize("NFKC", text).lower().replace("’", "'")
@@ -64,7 +64,7 @@ def sentences(words: list[str]) -> list[list[str]]:
 
 
 def _has_word(sentence: list[str]) -> bool:
-    """Whether a sentence has a word beside its punctuation."""
+    """Return whether a sentence has a word beside its punctuation."""
     return any(word[0].isalnum() for word in sentence)
 
 
@@ -97,7 +97,7 @@ def fold(words: list[str]) -> list[Word]:
 
 
 def _phrases_by_first_word() -> dict[str, list[tuple[list[str], Word]]]:
-    """All set phrases by their first word, the longest first."""
+    """Return all set phrases by their first word, the longest first."""
     table: dict[str, Word] = {}
     for token, several in PREPOSITIONS.items():
         table |= {text: Word(token, text, "preposition") for text in several.split("|")}
@@ -142,7 +142,7 @@ def set_phrase(words: list[str], at: int) -> Folded:
 
 
 def _is_set_phrase(words: list[str], at: int, phrase: list[str], word: Word) -> bool:
-    """Whether words that are written as a set phrase are one where they stand."""
+    """Return whether words that are written as a set phrase are one where they stand."""
     before, after = word_at(words, at - 1), word_at(words, at + len(phrase), ".")
     if word.token == "together":
         # "has his | face down"
@@ -196,7 +196,7 @@ def gathering_noun(words: list[str], at: int) -> Folded:
 
 
 def _may_describe(word: str) -> bool:
-    """Whether a word between an article and a noun that gathers may be an adjective."""
+    """Return whether a word between an article and a noun that gathers may be an adjective."""
     noun = word in known.animate or (word.endswith("s") and word not in known.counted)
     verb = word in known.have | known.be or (word.endswith("ing") and word not in known.participles)
     return not noun and not verb

@@ -106,7 +106,7 @@ def table_lines(rows: Sequence[Figure]) -> list[tuple[str, ...]]:
 
 
 def measure_all() -> tuple[list[dict[str, Any]], list[tuple[str, ...]]]:
-    """All figures as JSON values, and as cells with a heading."""
+    """Return all figures as JSON values, and as cells with a heading."""
     rows = list(figures())
     return [asdict(row) for row in rows], table_lines(rows)
 
@@ -117,8 +117,8 @@ def format_milliseconds(seconds: float) -> str:
 
 
 def figures() -> Iterator[Figure]:
-    """All rows, each as soon as it is measured: start-up, training steps, losses, an evaluation, passes over
-    all pairs, parsing, search.
+    """Yield all rows, each as soon as it is measured: start-up, training steps, losses, an evaluation, passes
+    over all pairs, parsing, search.
     """
     python = partial(subprocess.run, [sys.executable, "-c", "pass"], check=True)
     ours = partial(
@@ -151,13 +151,13 @@ def figures() -> Iterator[Figure]:
 
 
 def median_seconds(call: Callable[[], object], rounds: int = 3) -> float:
-    """Median of some rounds after one to warm up."""
+    """Return the median of some rounds after one to warm up."""
     return medians_in_turns(call, rounds=rounds)[0]
 
 
 def medians_in_turns(*calls: Callable[[], object], rounds: int) -> list[float]:
-    """Medians of calls that take turns, since other work on the machine comes and goes; the first round of
-    all warms up.
+    """Return medians of calls that take turns, since other work on the machine comes and goes; the first
+    round of all warms up.
     """
     rounds_of_times = []
     for _ in range(1 + rounds):
@@ -244,8 +244,8 @@ def frozen_figure(name: str) -> Figure:
 
 
 def vit_seconds(pairs: int, rounds: int = 3) -> float:
-    """Seconds of a training step of open_clip's ViT-B/32 with random weights, 224 pixels, 77 tokens, in the
-    precision of training.
+    """Return seconds of a training step of open_clip's ViT-B/32 with random weights, 224 pixels, 77 tokens,
+    in the precision of training.
     """
     import open_clip
 
@@ -267,7 +267,7 @@ def vit_seconds(pairs: int, rounds: int = 3) -> float:
 
 
 def loss_seconds(objective: str | Objective, pairs: int, *, width: int = WIDTH, rounds: int = 1) -> float:
-    """Seconds of an objective's forward and backward pass, from embeddings to their gradients.
+    """Return seconds of an objective's forward and backward pass, from embeddings to their gradients.
 
     Args:
         objective: one before its ``setup``, or a name, for its defaults.
@@ -307,7 +307,7 @@ def loss_seconds(objective: str | Objective, pairs: int, *, width: int = WIDTH, 
 
 
 def evaluation_figure(split: Split) -> Figure:
-    """Recalls and RSUM with intervals, beside sorting in numpy without them."""
+    """Return recalls and RSUM with intervals, beside sorting in numpy without them."""
     images, captions = len(split.image_ids), len(split.captions)
     scores = np.random.default_rng(0).standard_normal((images, captions), dtype=np.float32)
     own = Judgements.from_own(split.own, images)
@@ -325,8 +325,9 @@ def evaluation_figure(split: Split) -> Figure:
 
 
 def pass_figures() -> Iterator[Figure]:
-    """All pairs without a matrix: ranks, the ten best of every query and numbers with intervals, beside the
-    bare products of the same blocks. The last of three sizes says with which power of the pairs time grows.
+    """Yield all pairs without a matrix: ranks, the ten best of every query and numbers with intervals, beside
+    the bare products of the same blocks. The last of three sizes says with which power of the pairs time
+    grows.
     """
     figures = list[Figure]()
     for images in SIZES:
@@ -355,13 +356,13 @@ def pass_figures() -> Iterator[Figure]:
 
 
 def random_unit_vectors(rows: int, width: int = SMALL) -> Array:
-    """``(rows, width)`` random vectors of unit length."""
+    """Return ``(rows, width)`` random vectors of unit length."""
     drawn = np.random.default_rng(rows).standard_normal((rows, width), dtype=np.float32)
     return np.asarray(drawn / np.linalg.norm(drawn, axis=1, keepdims=True))
 
 
 def run_spacy_alone(captions: Sequence[str]) -> None:
-    """SpaCy's tagger and parser, nothing after them."""
+    """Run SpaCy's tagger and parser, nothing after them."""
     from caption_graphs import tree
 
     nlp, _ = tree.model()
@@ -371,7 +372,7 @@ def run_spacy_alone(captions: Sequence[str]) -> None:
 
 
 def search_figure() -> Figure:
-    """One question to a gallery, exactly, beside numpy's product and partition."""
+    """Return one question to a gallery, exactly, beside numpy's product and partition."""
     drawn = np.random.default_rng(0).standard_normal(GALLERY, dtype=np.float32)
     query = drawn[:1]
 

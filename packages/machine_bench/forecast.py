@@ -61,7 +61,7 @@ class Load(NamedTuple):
     activations: float = 0
 
     def add(self, other: "Load") -> "Load":
-        """Both together."""
+        """Return both together."""
         return Load(*map(sum, zip(self, other, strict=True)))
 
 
@@ -181,7 +181,7 @@ def _side_loads(of_images: str, of_texts: str) -> tuple[Load, Load]:
 
 
 def _tower_loads(model: str) -> tuple[Load, Load]:
-    """Both towers of an open_clip model, from its configuration."""
+    """Return both towers of an open_clip model, from its configuration."""
     if model.endswith(".json"):
         config = read_options(model)
         config = config.get("model_cfg", config)
@@ -224,7 +224,7 @@ def _encoder_load(name: str, options: Mapping[str, Any], positions: int) -> Load
 
 
 def _without_text_encoders(options: Mapping[str, Any], positions: int) -> tuple[dict[str, Any], Load]:
-    """Options of an encoder without text encoders, word vectors and CLIP, and what these take."""
+    """Return options of an encoder without text encoders, word vectors and CLIP, and what these take."""
     out, load = dict(options), Load()
     for name, value in options.items():
         if isinstance(value, Mapping):
@@ -244,7 +244,7 @@ def _without_text_encoders(options: Mapping[str, Any], positions: int) -> tuple[
 
 @cache
 def _operations_per_second() -> float:
-    """Operations a second in a training step here."""
+    """Return operations a second in a training step here."""
     pairs = MANY if torch.cuda.is_available() else FEW
     work = sum(side.work for side in _tower_loads(MODEL))
     return BOTH * work * pairs / vit_seconds(pairs, rounds=1)
@@ -252,13 +252,13 @@ def _operations_per_second() -> float:
 
 @cache
 def _loss_seconds(objective: str, images: int) -> float:
-    """Seconds of a loss and its gradients, of an objective as JSON."""
+    """Return seconds of a loss and its gradients, of an objective as JSON."""
     return loss_seconds(make_objective(Config(objective=json.loads(objective))), images)
 
 
 @cache
 def _photograph_seconds() -> float:
-    """Seconds that a photograph takes to be read and made smaller."""
+    """Return seconds that a photograph takes to be read and made smaller."""
     noise = np.random.default_rng(0).integers(0, 255, (SHAPE[1] // 8, SHAPE[0] // 8, 3), dtype=np.uint8)
     file = BytesIO()
     Image.fromarray(noise).resize(SHAPE).save(file, "jpeg")

@@ -20,7 +20,7 @@ OTHERS = {"ECCV Caption": "eccv", "CxC": "cxc", "HierarCaps": ""}
 def rows_beside_printed(
     opened: Sequence[Result], rows: pd.DataFrame, *, folds: int = 1
 ) -> dict[str, list[str]]:
-    """One's own runs above the papers' rows, in percent, with what is to be said beside each.
+    """Return one's own runs above the papers' rows, in percent, with what is to be said beside each.
 
     Args:
         opened: open runs of one split.
@@ -90,7 +90,7 @@ def table_with_printed(
 
 
 def _own_numbers(run: Result, dataset: str, folds: int) -> dict[str, float]:
-    """Key -> value, by the judgements that the data set's printed rows are measured by."""
+    """Return key -> value, by the judgements that the data set's printed rows are measured by."""
     if dataset not in OTHERS:
         evidence = Evidence(run.scores, run.split.judgements["own"], run.split.own, folds=folds)
         measured = measured_by(evidence, ["R", "recall", "medr", "rsum"], rounds=0)

@@ -115,7 +115,7 @@ class Claim:
         return [f"workbench claims run {self.id} --data {PLACES[where]}" for where in self.data if self.arms]
 
     def about(self) -> list[str]:
-        """Lines that tell it: what it says, its arms, and the command that makes them."""
+        """Return lines that tell it: what it says, its arms, and the command that makes them."""
         sign = {"+": "more", "-": "less", "0": "no difference"}[self.expected]
         values = self.printed.values() if isinstance(self.printed, dict) else [self.printed]
         numbers = [format_number(value, 1) for value in values if value is not None]
@@ -137,7 +137,7 @@ def _places(grid: str, arms: Iterable[str]) -> list[tuple[str, str]]:
 
 
 def _place(grid: str, arm: str) -> tuple[str, str]:
-    """Grid and label of an arm."""
+    """Return grid and label of an arm."""
     label, _, other = arm.partition(" @")
     return other or grid, label
 
@@ -149,7 +149,7 @@ def _read_claims() -> dict[str, Any]:
 
 @cache
 def load_claims() -> dict[str, Claim]:
-    """All claims by their id."""
+    """Return all claims by their id."""
     read, known = _read_claims(), {}
     for name, row in read["claims"].items():
         row = dict(row)
@@ -161,22 +161,22 @@ def load_claims() -> dict[str, Claim]:
 
 
 def smallest_effects() -> dict[str, float]:
-    """From what on an effect matters, by unit, where a claim says nothing else."""
+    """Return from what size on an effect matters, by unit, where a claim says nothing else."""
     return dict(_read_claims()["smallest"])
 
 
 def arm_words() -> dict[str, str]:
-    """How an arm is said, by its label, where that is a code of its paper."""
+    """Return how an arm is said, by its label, where that is a code of its paper."""
     return dict(_read_claims()["words"])
 
 
 def budget_of_data(where: str) -> dict[str, Any]:
-    """Values that lie below those of every grid on this data."""
+    """Return values that lie below those of every grid on this data."""
     return dict(_read_claims()["budgets"][where])
 
 
 def options(objective: str) -> dict[str, Any]:
-    """Options that lie below those of every grid for an objective."""
+    """Return options that lie below those of every grid for an objective."""
     return dict(_read_claims()["options"].get(objective, {}))
 
 
@@ -191,12 +191,12 @@ def find_claim(name: str) -> Claim:
 
 
 def read_ledger(path: Path = LEDGER) -> list[dict[str, Any]]:
-    """Every line that was ever written, the oldest first."""
+    """Return every line that was ever written, the oldest first."""
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()] if path.is_file() else []
 
 
 def latest_lines(lines: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Of each question the last line."""
+    """Return the last line of each question."""
     return list({_question_of_line(line): dict(line) for line in lines}.values())
 
 
@@ -238,7 +238,9 @@ def _question_of_line(line: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def judge_lines(lines: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Lines with the verdicts that follow from their values: one family a paper, data, judge and budget."""
+    """Return lines with the verdicts that follow from their values: one family a paper, data, judge and
+    budget.
+    """
     judged_lines = [_with_printed(line) for line in lines]
     shares = health.shares(judged_lines, REFERENCES)
     families: dict[Any, list[tuple[dict[str, Any], Evidence]]] = {}
@@ -409,7 +411,7 @@ def scale_of(claim: Claim, keys: Sequence[str]) -> float:
 
 @cache
 def _recorded_numbers(where: str) -> pd.DataFrame:
-    """``(arm, seed, key)`` -> value, of runs that were trained with annotated pairs."""
+    """Return ``(arm, seed, key)`` -> value, of runs that were trained with annotated pairs."""
     rows = pd.concat([assets.recorded(name) for name in TABLES[where]])
     for column, value in (("positives", "own"), ("judge", "CIDEr-D")):
         rows = rows[rows[column].isna() | (rows[column] == value)] if column in rows else rows
@@ -418,15 +420,15 @@ def _recorded_numbers(where: str) -> pd.DataFrame:
 
 
 def _arm_by_seed(table: pd.DataFrame, name: str, keys: list[str]) -> "pd.Series[float]":
-    """Seed -> mean of the numbers; empty where the arm or a number is not recorded."""
+    """Return seed -> mean of the numbers; empty where the arm or a number is not recorded."""
     if name not in table.index or not set(keys) <= set(table.columns):
         return pd.Series(dtype=float)
     return table.loc[[name], keys].dropna().mean(axis=1).droplevel("arm")
 
 
 def _correlation_over_models(claim: Claim, keys: list[str], table: pd.DataFrame) -> Values:
-    """``(objectives,)`` Tukey's jackknife values of how RSUM and another number go together over objectives:
-    their scatter says how far other objectives would move their mean.
+    """Return ``(objectives,)`` Tukey's jackknife values of how RSUM and another number go together over
+    objectives: their scatter says how far other objectives would move their mean.
     """
     both = pd.DataFrame({"sum": table["rsum"], "other": table[keys].mean(axis=1, skipna=False)}).dropna()
     means = both.groupby("arm").mean()
@@ -449,6 +451,6 @@ def _together(claim: Claim, means: pd.DataFrame) -> float:
 
 @cache
 def _source_tables(where: str) -> dict[str, str]:
-    """Tables that values come from, by the hash of their content."""
+    """Return tables that values come from, by the hash of their content."""
     files = (assets.path(f"results/{name}.tsv") for name in TABLES[where])
     return {file.name: hashlib.sha256(file.read_bytes()).hexdigest()[:16] for file in files}

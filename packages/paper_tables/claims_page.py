@@ -98,7 +98,7 @@ def _claim_texts(judges: Mapping[str, Line]) -> dict[str, str]:
 
 
 def lines_by_question(lines: Sequence[Line]) -> Asked:
-    """(claim, data, contrast) -> one of ``JUDGES`` -> line, in the order of the claims."""
+    """Return (claim, data, contrast) -> one of ``JUDGES`` -> line, in the order of the claims."""
     order, verdicts = list(claims.load_claims()), Asked()
     for line in sorted(lines, key=lambda line: order.index(line["claim"])):
         judge = line["judge"] if line["judge"] in JUDGES else "neither"
@@ -107,13 +107,15 @@ def lines_by_question(lines: Sequence[Line]) -> Asked:
 
 
 def unjudged_claims(verdicts: Asked) -> list[claims.Claim]:
-    """Claims of which the ledger says nothing yet."""
+    """Return claims of which the ledger says nothing yet."""
     names = {key[0] for key in verdicts}
     return [claim for name, claim in claims.load_claims().items() if name not in names]
 
 
 def _count_judged(verdicts: Asked) -> tuple[str, str]:
-    """How many claims were judged; and in how many rows, on which data, and how many held by each judge."""
+    """Return how many claims were judged; and in how many rows, on which data, and how many held by each
+    judge.
+    """
     places = Counter(claims.DATA[key[1]] for key in verdicts)
     where = listed([f"{place} {rows}" for place, rows in places.most_common()])
     by_judge = [
@@ -131,7 +133,7 @@ def _count_judged(verdicts: Asked) -> tuple[str, str]:
 
 
 def _count_replicated(judge: str, verdicts: Asked) -> str:
-    """How many rows a judge calls replicated, and of how many claims these are."""
+    """Return how many rows a judge calls replicated, and of how many claims these are."""
     by_claim = [(key[0], judges[judge]["verdict"]) for key, judges in verdicts.items() if judge in judges]
     replicated = [name for name, verdict in by_claim if verdict == "replicated"]
     rows = format_count(len(by_claim), "row")
@@ -140,19 +142,19 @@ def _count_replicated(judge: str, verdicts: Asked) -> str:
 
 
 def _describe_thresholds() -> str:
-    """From what on an effect matters, by unit."""
+    """Return from what size on an effect matters, by unit."""
     usual = claims.smallest_effects()
     return listed([f"{usual[unit]} {claims_told.UNITS[unit]}" for unit in ("sum", "share", "correlation")])
 
 
 def _count_verdicts(judge: str, rows: Iterable[Mapping[str, Line]]) -> Counter[str]:
-    """Verdict -> rows with it."""
+    """Return the verdict -> rows with it."""
     counts = Counter(judges[judge]["verdict"] for judges in rows if judge in judges)
     return Counter({word: counts[word] for word in claims_told.SIGNS if counts[word]})
 
 
 def _tallies(verdicts: Asked) -> dict[str, dict[str, Counter[str]]]:
-    """Paper -> judge -> verdict -> rows; all papers come first."""
+    """Return paper -> judge -> verdict -> rows; all papers come first."""
     rows_of_paper = {"all": list(verdicts.values())}
     for letter, paper in claims.PAPERS.items():
         rows_of_paper[paper] = [judges for key, judges in verdicts.items() if key[0][0] == letter]

@@ -119,12 +119,12 @@ def verdict_with_effect(line: Line | None) -> str:
 
 
 def threshold_of(line: Line) -> str:
-    """From what on an effect matters."""
+    """Return from what size on an effect matters."""
     return f"{line['smallest']} {UNITS[line['unit']]}".rstrip()
 
 
 def reason_of(line: Line) -> str:
-    """Why it has its verdict."""
+    """Return why it has its verdict."""
     low, high = line["low"], line["high"]
     small = line["smallest"]
     if line["verdict"] == "void":
@@ -159,7 +159,7 @@ def printed_of(line: Line) -> str:
 
 
 def seeds_of(line: Line) -> str:
-    """How many seeds, groups of images or objectives it is the mean of, how many agree with its sign,
+    """Return how many seeds, groups of images or objectives it is the mean of, how many agree with its sign,
     and with how many threads they were computed.
     """
     values = [np.asarray(numbers) for numbers in line["values"].values()]
@@ -189,7 +189,7 @@ def contrast_of(line: Line) -> str:
 
 
 def _image_count(line: Line) -> int | None:
-    """How many images an arm was trained on."""
+    """Return how many images an arm was trained on."""
     if line["judge"] == "no training":
         return None
     return int(line["budget"]["train_images"]) if "budget" in line else _recorded_images(line["data"])
@@ -220,7 +220,7 @@ def values_by_seed(line: Line) -> str:
 
 
 def parting_of_judges(labels: Line | None, truth: Line | None) -> str:
-    """How the verdicts of both judges go together; empty where one is missing."""
+    """Return how the verdicts of both judges go together; empty where one is missing."""
     if not labels or not truth:
         return ""
     words = [labels["verdict"], truth["verdict"]]
@@ -245,8 +245,8 @@ def commands_of(line: Line) -> list[str]:
 
 
 def folders_of(line: Line) -> dict[str, str]:
-    """Arm and seed -> its run; of a recorded comparison what made a table -> the table. Older lines have the
-    runs of the first seed alone.
+    """Return arm and seed -> its run; of a recorded comparison what made a table -> the table. Older lines
+    have the runs of the first seed alone.
     """
     if "budget" in line:
         arms, run_ids = _arm_names(line["contrast"]), line["source"]["runs"]

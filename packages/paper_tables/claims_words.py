@@ -76,7 +76,9 @@ LIMITS = (
 
 
 def pages(ledger: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Name of a file -> its text: which claims held, and where the judges part and what not to conclude."""
+    """Return name of a file -> its text: which claims held, and where the judges part and what not to
+    conclude.
+    """
     verdicts, earlier = lines_by_question(claims.current(ledger)), claims.history(ledger)
     texts = {
         "claims.md": _verdict_sections(verdicts, earlier),
@@ -145,7 +147,9 @@ def central_sentences(lines: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _tally_sentence(lines: Sequence[Mapping[str, Any]], waiting: int) -> str:
-    """How many claims were tried, how many of them held and did not, over all data and judges that decide."""
+    """Return how many claims were tried, how many of them held and did not, over all data and judges that
+    decide.
+    """
     decided: dict[str, set[bool]] = {line["claim"]: set() for line in lines}
     for line in lines:
         if line["verdict"] not in OPEN:
@@ -170,7 +174,7 @@ def _first_line(judges: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
 
 
 def _verdict_sections(verdicts: Asked, earlier: Mapping[tuple[Any, ...], Sequence[str]]) -> list[str]:
-    """Which claims held, which did not, and which wait."""
+    """Return which claims held, which did not, and which wait."""
     every = list(chain.from_iterable(judges.values() for judges in verdicts.values()))
     counts = Counter((line["judge"], line["verdict"]) for line in every)
     tallies = []
@@ -211,7 +215,7 @@ def _verdict_sections(verdicts: Asked, earlier: Mapping[tuple[Any, ...], Sequenc
 
 
 def _parting_sections(verdicts: Asked, ledger: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Where the judges part, how much the seeds can find, and what not to conclude."""
+    """Return where the judges part, how much the seeds can find, and what not to conclude."""
     partings = {
         key: parting_of_judges(judges.get("labels"), judges.get("truth")) for key, judges in verdicts.items()
     }

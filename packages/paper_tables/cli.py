@@ -257,7 +257,9 @@ def write_table(
 
 
 def list_tables() -> tuple[list[dict[str, str]], list[str]]:
-    """All tables and figures, and as lines what each shows, the command that makes it, and what it lacks."""
+    """Return all tables and figures, and as lines what each shows, the command that makes it, and what it
+    lacks.
+    """
     from paper_tables import table as tables
 
     rows, lines = tables.listed(), list[str]()

@@ -83,7 +83,7 @@ def _have_same_rows(base: ByQuery, by_seed: Mapping[str, ByQuery]) -> bool:
 
 
 def _is_answered(kept: Kept, key: str) -> bool:
-    """Whether all runs keep a number, and the same queries count in each."""
+    """Return whether all runs keep a number, and the same queries count in each."""
     counting: set[bytes] = set()
     for by_query in chain.from_iterable(by_seed.values() for by_seed in kept.values()):
         values = by_query.values.get(key)
@@ -94,7 +94,7 @@ def _is_answered(kept: Kept, key: str) -> bool:
 
 
 def _values_of_rows(kept: Kept, key: str) -> dict[str, Values]:
-    """``(seeds, Q)`` values of each row, NaN for a seed that it lacks."""
+    """Return ``(seeds, Q)`` values of each row, NaN for a seed that it lacks."""
     seeds = sorted(set(chain.from_iterable(kept.values())))
     out: dict[str, Values] = {}
     for row, by_seed in kept.items():

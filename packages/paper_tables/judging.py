@@ -76,7 +76,7 @@ class Verdict:
 
 
 def judge(claims: Sequence[Evidence]) -> list[Verdict]:
-    """Verdicts of the claims of one paper, in their order; a void claim takes no part in Holm's rule.
+    """Return verdicts of the claims of one paper, in their order; a void claim takes no part in Holm's rule.
 
     Raises:
         ValueError: a claim has fewer than two seeds, a value that is not finite, or no smallest effect.
@@ -100,7 +100,9 @@ def _is_void(claim: Evidence) -> bool:
 
 
 def _test_p_values(claim: Evidence) -> tuple[float, float]:
-    """Two-sided p value of a difference, and of lying within the smallest effect (twice the worse side)."""
+    """Return two-sided p value of a difference, and of lying within the smallest effect (twice the worse
+    side).
+    """
     mean, scatter = float(claim.differences.mean()), claim.scatter
     error = scatter.variance**0.5
     if not error:
@@ -111,7 +113,7 @@ def _test_p_values(claim: Evidence) -> tuple[float, float]:
 
 
 def _adjusted_p_values(tests: Values) -> Values:
-    """Holm's rule with Shaffer's divisors over ``(claims, 2)`` p values."""
+    """Return Holm's rule with Shaffer's divisors over ``(claims, 2)`` p values."""
     order = np.argsort(tests, axis=None, kind="stable")
     counts = np.minimum(len(tests), tests.size - np.arange(tests.size))
     out = np.empty(tests.size)

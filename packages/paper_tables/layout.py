@@ -191,7 +191,7 @@ def _derived(
 
 
 def _curve(grid: Mapping[str, Any], path: str, place: object) -> dict[str, float]:
-    """Row -> the number that it sets a parameter to, of the rows that set it."""
+    """Return row -> the number that it sets a parameter to, of the rows that set it."""
     rows, numbers = grids.row_labels(grid), dict[str, float]()
     # what all rows share, a preset say, is no point of a curve
     for label, values in grids.expand({**grid, "fixed": {}}).items():
@@ -269,7 +269,7 @@ def _printed(
 def _rows(
     grid: Mapping[str, Any], derived: Iterable[str], parts: Sequence[Part], place: object
 ) -> dict[str, str | None]:
-    """Every row of the grid and those made from them with their printed names, both sides checked."""
+    """Return every row of the grid and those made from them with their printed names, both sides checked."""
     printed_names: Mapping[str, str | None] = grid.get("table", {}).get("rows") or {}
     own = list(dict.fromkeys([*grids.row_labels(grid).values(), *derived]))
     for row in printed_names:

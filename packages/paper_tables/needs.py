@@ -28,7 +28,7 @@ GLOVE = "glove.6B.zip of https://nlp.stanford.edu/projects/glove/ holds it"
 
 
 def weights(arms: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Weights that encoders of these arms start from and this machine lacks, a line a file.
+    """Return weights that encoders of these arms start from and this machine lacks, a line a file.
 
     Args:
         arms: parameters of the notebook.
@@ -42,7 +42,7 @@ def weights(arms: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def _groups(options: Mapping[str, Any], place: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Options of an encoder, and those of the parts that it is made of, each with where it stands."""
+    """Yield options of an encoder, and those of the parts that it is made of, each with where it stands."""
     yield place, options
     for name, value in options.items():
         if isinstance(value, Mapping):
@@ -74,7 +74,7 @@ def _lacking(group: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _kept(repository: str) -> bool:
-    """Whether the hub's cache on this machine holds weights of a repository."""
+    """Return whether the hub's cache on this machine holds weights of a repository."""
     return any(isinstance(try_to_load_from_cache(repository, name), str) for name in WEIGHTS)
 
 

@@ -90,8 +90,8 @@ def printed_apart(table: Table) -> list[tuple[str, list[str], list[list[str]]]]:
 
 
 def differences(table: Table) -> tuple[str, list[str], list[list[str]]]:
-    """Heading, heads of columns and rows as texts: of each row its differences from the first, with interval
-    and verdict; no rows where nothing is compared.
+    """Return heading, heads of columns and rows as texts: of each row its differences from the first, with
+    interval and verdict; no rows where nothing is compared.
 
     Args:
         table: from ``execution.table.make``.
@@ -210,7 +210,7 @@ def latex(table: Table) -> str:
 
 
 def _tabular(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """One block of the table, made smaller where it is wider than the page."""
+    """Return one block of the table, made smaller where it is wider than the page."""
     head, *body = (" & ".join(map(_escaped, line[: len(heads)])) + r" \\" for line in [heads, *rows])
     begin = rf"\begin{{tabular}}{{l{'r' * (len(heads) - 1)}}}"
     title = rf"\par\textit{{{_escaped(title)}}}\par"

@@ -77,13 +77,13 @@ def _open_run(folder: str, target: str) -> Result:
 
 
 def gap(run: Result) -> float:
-    """Distance of the centres of images and captions."""
+    """Return the distance of the centres of images and captions."""
     return modality_gap(run.image.mean.numpy(), run.text.mean.numpy()).distance
 
 
 def departure(run: Result) -> float:
-    """How far distances are from a normal distribution: the largest skewness or excess kurtosis, by amount,
-    of those between images, between captions, and between both.
+    """Return how far distances are from a normal distribution: the largest skewness or excess kurtosis, by
+    amount, of those between images, between captions, and between both.
     """
     image, words = (side.mean.numpy()[:NEAR_NORMAL].astype(np.float64) for side in (run.image, run.text))
     above = np.triu_indices(len(image), k=1)
@@ -96,8 +96,8 @@ def departure(run: Result) -> float:
 
 
 def dimensions(run: Result) -> float:
-    """Over pairs of image and caption, the mean correlation of a dimension with itself, less the mean amount
-    of that with the others.
+    """Return, over pairs of image and caption, the mean correlation of a dimension with itself, less the mean
+    amount of that with the others.
     """
     image, words = run.image.mean.numpy()[run.split.own], run.text.mean.numpy()
     width = image.shape[1]
@@ -110,7 +110,7 @@ def dimensions(run: Result) -> float:
 
 
 def families(run: Result) -> Values:
-    """Silhouette of each image that shows things of one family alone, among these, by cosine."""
+    """Return the silhouette of each image that shows things of one family alone, among these, by cosine."""
     from sklearn.metrics import silhouette_samples
 
     kinds = [_families_of(graph) for graph in _graphs(run)]
@@ -125,7 +125,9 @@ def _families_of(graph: SceneGraph) -> set[str]:
 
 
 def sets(run: Result, m: int = 1) -> Values:
-    """Semantic Recall at 5 of the ``m`` best items by CIDEr-D, by image: the mean of both directions."""
+    """Return semantic Recall at 5 of the ``m`` best items by CIDEr-D, by image: the mean of both
+    directions.
+    """
     phi = by_rows(_cider_scores(run.split.captions, tuple(run.split.own.tolist())))
     scores, recalls = by_rows(run.scores), []
     for side, grades in ((scores, phi), (scores.T, phi.T)):
@@ -135,12 +137,12 @@ def sets(run: Result, m: int = 1) -> Values:
 
 
 def growth(run: Result) -> Values:
-    """How much Semantic Recall at 5 rises from the best item by CIDEr-D to the thirty best."""
+    """Return how much Semantic Recall at 5 rises from the best item by CIDEr-D to the thirty best."""
     return np.asarray(sets(run, 30) - sets(run, 1))
 
 
 def order(run: Result) -> Values:
-    """Kendall's tau of descriptiveness and score among the captions that are true of an image."""
+    """Return Kendall's tau of descriptiveness and score among the captions that are true of an image."""
     descriptiveness = (
         text.load("descriptiveness").fit(run.split.captions).transform(run.split.captions).values
     )
@@ -154,7 +156,7 @@ def order(run: Result) -> Values:
 
 
 def above_entities(run: Result) -> Values:
-    """Whether a caption scores above each of its entities, by image the share of its captions."""
+    """Return whether a caption scores above each of its entities, by image the share of its captions."""
     image, words = _embed_split(run, run.split)
     if words.entities is None or words.owner is None:
         raise ValueError("the text encoder has no entities")
@@ -166,7 +168,7 @@ def above_entities(run: Result) -> Values:
 
 
 def entities(run: Result) -> Values:
-    """mAP@R of images by each entity of the captions, an object with its looks, by the truth."""
+    """Return mAP@R of images by each entity of the captions, an object with its looks, by the truth."""
     graphs: dict[str, SceneGraph] = {}
     for graph in run.split.caption_graphs or ():
         graphs |= {
@@ -192,13 +194,15 @@ def entities(run: Result) -> Values:
 
 
 def reranked(run: Result) -> float:
-    """RSUM ranked again by entities, their weight chosen on the validation split, less RSUM as it is."""
+    """Return RSUM ranked again by entities, their weight chosen on the validation split, less RSUM as it
+    is.
+    """
     options = {"objective": {"beta": None}}
     return evaluate(run.folder, scoring=options)["rsum"] - run["rsum"]
 
 
 def first_epoch(run: Result) -> float:
-    """RSUM on the validation split after the first epoch."""
+    """Return RSUM on the validation split after the first epoch."""
     return next(row["val/rsum"] for row in run.history if row["epoch"] == 1)
 
 
@@ -214,7 +218,7 @@ def steps(run: Result) -> float:
 
 
 def attributes(run: Result) -> Values:
-    """By image, the share of captions that score above their counterfactuals with two attributes
+    """Return, by image, the share of captions that score above their counterfactuals with two attributes
     exchanged.
     """
     images = len(run.split.image_ids)
@@ -230,7 +234,9 @@ def attributes(run: Result) -> Values:
 
 
 def milliseconds(run: Result) -> float:
-    """Median time to embed a caption and rank all images by it, the images being embedded already."""
+    """Return the median time to embed a caption and rank all images by it, the images being embedded
+    already.
+    """
     took = []
     for caption in run.split.captions[:ASKED]:
         began = time.perf_counter()
@@ -240,7 +246,7 @@ def milliseconds(run: Result) -> float:
 
 
 def named(run: Result) -> Values:
-    """Mean weight of the cells that a thing of the scene covers, in uniform weights."""
+    """Return the mean weight of the cells that a thing of the scene covers, in uniform weights."""
     rows, shares = range(min(WEIGHED, len(run.split.image_ids))), []
     for sheet, scene in zip(weights.weights_of_run(run, rows), placements("test", rows), strict=True):
         assert sheet.boxes is not None  # the cells of a grid
@@ -254,14 +260,14 @@ def named(run: Result) -> Values:
 
 
 def levels(run: Result) -> float:
-    """Recall of the generic levels, 1 and 2, less that of the specific ones, 3 and 4."""
+    """Return recall of the generic levels, 1 and 2, less that of the specific ones, 3 and 4."""
     recalls = [run[f"chains:hierarcaps_traversal_R_level@{level}"] for level in (1, 2, 3, 4)]
     return (recalls[0] + recalls[1] - recalls[2] - recalls[3]) / 2
 
 
 def nearest(run: Result) -> float:
-    """Median distance of an image from its most specific text, less the least of those from its other levels;
-    of each the distance from the images of other chains is taken off.
+    """Return the median distance of an image from its most specific text, less the least of those from its
+    other levels; of each the distance from the images of other chains is taken off.
     """
     sides = (run.image.mean.numpy(), run.text.mean.numpy(), run.model.embed_texts([""]).mean[0].numpy())
     chains = Chains(run.split, *sides)
@@ -273,7 +279,7 @@ def nearest(run: Result) -> float:
 
 
 def elsewhere(run: Result) -> Values:
-    """RSUM on the photographs of HierarCaps with the captions that people wrote for them, by image."""
+    """Return RSUM on the photographs of HierarCaps with the captions that people wrote for them, by image."""
     split = _human_captions()
     scores = score_split(run.model, *_embed_split(run, split))
     only = replace(split, judgements={"own": split.judgements["own"]})
@@ -291,12 +297,12 @@ PROBES |= {"sets_1": sets, "sets_30": partial(sets, m=30)}
 
 
 def mean_by_image(split: Split, i2t: Values, t2i: Values) -> Values:
-    """``(I,)`` mean of an image's value and the mean of its captions' values."""
+    """Return ``(I,)`` mean of an image's value and the mean of its captions' values."""
     return np.asarray((i2t + mean_of_captions(split.own, t2i)) / 2)
 
 
 def mean_of_captions(own: Rows, values: Values) -> Values:
-    """``(I,)`` mean over the captions of each image that have a value."""
+    """Return ``(I,)`` mean over the captions of each image that have a value."""
     there, images = ~np.isnan(values), int(own.max()) + 1
     sums, counts = (
         np.bincount(own[there], numbers, images) for numbers in (values[there], np.ones(there.sum()))

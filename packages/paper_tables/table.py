@@ -97,7 +97,7 @@ class Table:
 
 
 def listed() -> list[dict[str, str]]:
-    """All tables and figures of the papers, in their order.
+    """Return all tables and figures of the papers, in their order.
 
     Returns:
         Of each ``table``, its name, e.g. ``"DITM Table IV"``; ``shows``, what it shows; ``command``, the one
@@ -176,7 +176,7 @@ def _trained_runs(
 
 
 def _describe_others(name: str, notebook: str, root: Path | str) -> str:
-    """How many finished runs of a grid there are with other values, as part of a sentence."""
+    """Return how many finished runs of a grid there are with other values, as part of a sentence."""
     others = [run for run in runs.list_runs(root, notebook) if name in run.arms and run.status == "ok"]
     if not others:
         return ""
@@ -281,8 +281,9 @@ def _results(run: runs.Run, place: str, keys: Sequence[str]) -> Mapping[str, Any
 
 
 def _columns(layout: Layout, parts: Sequence[Part], good: Sequence[runs.Run]) -> dict[str, Source]:
-    """Column -> where it was measured, and keys, of those that a run has: the whole gallery of its own data,
-    then the data sets and folds that a part was measured in, unless the first numbers are from there already.
+    """Return column -> where it was measured, and keys, of those that a run has: the whole gallery of its own
+    data, then the data sets and folds that a part was measured in, unless the first numbers are from there
+    already.
     """
     known = [(part, protocol.folds) for part in parts if (protocol := published.PROTOCOLS.get(part.on))]
     places = [("", 1), *((_place(part, good[0]), folds) for part, folds in known)]
@@ -355,7 +356,7 @@ def _without_place(error: Exception) -> str:
 
 
 def rows_in_order(rows: Sequence[Row], printed: Sequence[str]) -> list[Row]:
-    """Rows in the order of the paper: each printed name with the arms that make it; an arm that is not
+    """Return rows in the order of the paper: each printed name with the arms that make it; an arm that is not
     printed follows the arm before it in the grid.
 
     Args:
@@ -411,7 +412,7 @@ def _notes(
 
 
 def _notes_on_other_data(columns: Mapping[str, Source], good: Sequence[runs.Run]) -> list[str]:
-    """Which columns were measured on other data than the runs' own, or by chains of captions."""
+    """Return which columns were measured on other data than the runs' own, or by chains of captions."""
     own, where = good[0].results.get("dataset", ""), dict[str, list[str]]()
     for column, (_, place, keys) in columns.items():
         results = next((measured for run in good if (measured := _results(run, place, keys))), {})
@@ -428,7 +429,7 @@ def _notes_on_other_data(columns: Mapping[str, Source], good: Sequence[runs.Run]
 
 
 def _notes_on_gaps(columns: Mapping[str, Source], rows: Sequence[Row]) -> list[str]:
-    """Which rows lack a number that others have, and how those on other data are measured."""
+    """Return which rows lack a number that others have, and how those on other data are measured."""
     lacking: dict[tuple[str, str], list[str]] = {}
     for row in (row for row in rows if row.seeds):
         for place in dict.fromkeys(place for _, place, _ in columns.values()):
@@ -446,7 +447,9 @@ def _notes_on_gaps(columns: Mapping[str, Source], rows: Sequence[Row]) -> list[s
 
 
 def _notes_on_equal_rows(rows: Sequence[Row]) -> list[str]:
-    """Which rows have the same numbers throughout, as arms have that a budget gives nothing to differ in."""
+    """Return which rows have the same numbers throughout, as arms have that a budget gives nothing to differ
+    in.
+    """
     alike: dict[str, list[str]] = {}
     for row in rows:
         if any(value is not None for value, *_ in row.values.values()):
@@ -459,7 +462,7 @@ def _notes_on_equal_rows(rows: Sequence[Row]) -> list[str]:
 
 
 def _notes_at_ceiling(columns: Mapping[str, Source], rows: Sequence[Row]) -> list[str]:
-    """Where d_corr is near 1 in every row: a word count would have that as well."""
+    """Return where d_corr is near 1 in every row: a word count would have that as well."""
     out = []
     for column, (_, _, keys) in columns.items():
         values = [value for row in rows if (value := row.values.get(column, (None,))[0]) is not None]

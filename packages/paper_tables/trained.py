@@ -66,7 +66,7 @@ class Job:
 
 
 def trainable_claims(names: Iterable[str], where: str) -> list[Claim]:
-    """Claims whose arms can be trained on this data, those with the most shared arms first.
+    """Return claims whose arms can be trained on this data, those with the most shared arms first.
 
     Args:
         names: ids; none takes all.
@@ -99,7 +99,7 @@ def _is_trainable(claim: Claim, where: str) -> bool:
 def plan(
     chosen: Sequence[Claim], where: str, seeds: int, root: Path | str, *, rates: bool = False
 ) -> dict[Key, Job]:
-    """All trainings of some claims, in their order.
+    """Return all trainings of some claims, in their order.
 
     Args:
         chosen: from ``trainable_claims``.
@@ -335,7 +335,9 @@ def _scatter(
 
 
 def by_image(run: runs.Run, where: str, key: str) -> Values:
-    """``(images,)`` values of a run of which the mean is the number; those without a query are left out."""
+    """Return ``(images,)`` values of a run of which the mean is the number; those without a query are left
+    out.
+    """
     target = MEASURED.get(where)
     folder = run.folder / runs.EVALUATIONS / target.name if target else run.folder
     metrics = (run.evaluations[target.name] if target else run.results)["metrics"]
@@ -391,7 +393,7 @@ def _values_of_sides(
 
 
 def contrast_sides(claim: Claim, numbers: Values) -> dict[str, Values]:
-    """``(seeds,)`` of the first and the other side of a contrast, from ``(arms, seeds, numbers)``."""
+    """Return ``(seeds,)`` of the first and the other side of a contrast, from ``(arms, seeds, numbers)``."""
     # how far arms are apart by the first number and by the second; else arms, by the mean of their numbers
     per_arm = numbers.std(axis=0, ddof=1).T if claim.models == "spread" else numbers.mean(axis=2)
     per_arm = per_arm[0::2] - per_arm[1::2] if len(per_arm) > 2 else per_arm

@@ -44,7 +44,7 @@ def measure_claims() -> list[dict[str, Any]]:
 
 
 def levels(split: Split) -> Found:
-    """Kendall's tau of descriptiveness and level, a chain at a time."""
+    """Return Kendall's tau of descriptiveness and level, a chain at a time."""
     assert split.level is not None  # the data have chains
     level = split.level.reshape(-1, split.level.max())
     for reading, delta in _descriptiveness_by_reading(split, split):
@@ -67,7 +67,7 @@ def margins(split: Split) -> Found:
 
 
 def generality(split: Split) -> Found:
-    """Spearman's correlation of descriptiveness and the number of images that a caption is true of."""
+    """Return Spearman's correlation of descriptiveness and the number of images that a caption is true of."""
     images = (split.judgements["exact"].dense() > 0).sum(axis=0)
     for reading, delta in _descriptiveness_by_reading(data.load("scenes", split="train", size=1000), split):
         rows = np.array_split(np.arange(len(delta)), GROUPS)
@@ -90,15 +90,15 @@ def _middle_ranges(values: Values) -> Values:
 
 
 def graphs(split: Split) -> Found:
-    """Percent of captions without a graph, beside the one percent that is called rare."""
+    """Return percent of captions without a graph, beside the one percent that is called rare."""
     lacking = np.zeros(len(split.captions))
     lacking[text.load("scene_graph").transform(split.captions).fallbacks] = 100.0
     yield "captions without a graph", {"more": _group_means(lacking), "less": np.ones(GROUPS)}
 
 
 def people(split: Split, *, unlabelled: bool = False) -> Found:
-    """Pearson's correlation of CIDEr with people, and that of the labels; ``unlabelled`` takes pairs that no
-    label names, of which the labels say nothing.
+    """Return Pearson's correlation of CIDEr with people, and that of the labels; ``unlabelled`` takes pairs
+    that no label names, of which the labels say nothing.
     """
     rated, own = split.judgements["human"], split.judgements["own"]
     judge = text.load("cider").fit(split.captions, split.own).transform(split.captions, split.own)
@@ -124,7 +124,7 @@ MEASURES: dict[str, Callable[[Split], Found]] = {
 
 
 def _descriptiveness_by_reading(pool: Split, split: Split) -> Iterator[tuple[str, Values]]:
-    """Descriptiveness of each caption, ``(T,)``, by reading."""
+    """Yield descriptiveness of each caption, ``(T,)``, by reading."""
     for reading in READINGS:
         yield (
             reading,

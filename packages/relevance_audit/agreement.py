@@ -44,7 +44,8 @@ def pooled_judgements(
     captions: float = 0.05,
     seed: int = 0,
 ) -> Judgements:
-    """Labels as ECCV Caption has them: few queries, and of each the positives that a pool of models found.
+    """Return labels as ECCV Caption has them: few queries, and of each the positives that a pool of models
+    found.
 
     Args:
         truth: answers whether a pooled pair is relevant.
@@ -82,8 +83,8 @@ def _best_pairs(scores: RowScores, queries: Rows, depth: int) -> tuple[Rows, Row
 
 
 def true_share(phi: AnyScores, truth: Judgements, ms: Sequence[int]) -> dict[str, Values]:
-    """Which share of the m best items by phi ``(I, T)`` is truly relevant, for each of ``ms``: for ``"i2t"``
-    and ``"t2i"`` ``(len(ms),)`` means over queries. Equal phi counts against it.
+    """Return which share of the m best items by phi ``(I, T)`` is truly relevant, for each of ``ms``: for
+    ``"i2t"`` and ``"t2i"`` ``(len(ms),)`` means over queries. Equal phi counts against it.
     """
     out = {}
     for side, ranks in Ranked(by_rows(phi), [truth]).by(truth).items():
@@ -139,7 +140,7 @@ def values_per_query(
 def order_agreement(
     table: Table, own: Rows, *, truth: str = TRUTH, rounds: int = ROUNDS, seed: int = SEED
 ) -> pd.DataFrame:
-    """How well each metric puts the models into the truth's order.
+    """Return how well each metric puts the models into the truth's order.
 
     Args:
         table: model -> key -> ``(queries,)``, as ``values_per_query`` gives it; at least two models.
@@ -179,8 +180,8 @@ def order_agreement(
 def order_differences(
     table: Table, own: Rows, *, truth: str = TRUTH, rounds: int = ROUNDS, seed: int = SEED
 ) -> pd.DataFrame:
-    """Differences between neighbours in the truth's order, better less worse, with paired intervals; for the
-    arguments see ``order_agreement``.
+    """Return differences between neighbours in the truth's order, better less worse, with paired intervals;
+    for the arguments see ``order_agreement``.
 
     Returns:
         One row for each key and pair: ``key``, ``better``, ``worse``, ``difference``, ``low``, ``high``. By
@@ -198,8 +199,8 @@ def order_differences(
 
 
 def _means_by_key(table: Table, draws: Draws) -> dict[str, tuple[Values, Values, int]]:
-    """By key: ``(models,)`` means over the queries that count, ``(rounds, models)`` those of resamples, and
-    how many count.
+    """Return, by key, ``(models,)`` means over the queries that count, ``(rounds, models)`` those of
+    resamples, and how many count.
     """
     out = {}
     for key in next(iter(table.values())):

@@ -54,7 +54,7 @@ def candidates(
     k: int = 10,
     directions: Sequence[Direction] = DIRECTIONS,
 ) -> pd.DataFrame:
-    """All errors among the ``k`` best of every query, with what other judgements say of them.
+    """Return all errors among the ``k`` best of every query, with what other judgements say of them.
 
     Args:
         scores: ``(I, T)``, larger = more alike.
@@ -91,8 +91,8 @@ def candidates(
 
 
 def _grades(judged: Judgements, images: Rows, captions: Rows) -> Array:
-    """Grades of pairs; NaN where nobody judged them, also since neither of the two was asked and the pair is
-    not listed.
+    """Return grades of pairs; NaN where nobody judged them, also since neither of the two was asked and the
+    pair is not listed.
     """
     grades = judged.grades_at(images, captions)
     sides = ((images, judged.image_queries), (captions, judged.caption_queries))
@@ -174,7 +174,7 @@ def false_negatives_in_batches(
     rounds: int = 1000,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Shares of negatives that are truly positive, with 95 % bootstrap intervals over batches.
+    """Return shares of negatives that are truly positive, with 95 % bootstrap intervals over batches.
 
     Args:
         own: ``(T,)`` image row of each caption.
@@ -216,7 +216,7 @@ def false_negatives_in_batches(
 
 
 def _epoch_batches(own: Rows, seed: int, number: int, size: int) -> list[Rows]:
-    """Batches of captions as training draws them, one caption an image."""
+    """Return batches of captions as training draws them, one caption an image."""
     return epoch_batches(own, size=size, captions_per_image=1, seed=seed, number=number)
 
 
@@ -235,13 +235,15 @@ def _shares(captions: Rows, own: Rows, truth: Judgements, scores: Array | None) 
 
 
 def _share_of_hardest(scores: Array, false: Array) -> float:
-    """Share of the rows whose best scored negative is truly positive; a row without a negative has none."""
+    """Return the share of the rows whose best scored negative is truly positive; a row without a negative has
+    none.
+    """
     return float(np.take_along_axis(false, scores.argmax(axis=1)[:, None], axis=1).mean())
 
 
 def _count_false_negatives(own: Rows, truth: Judgements) -> tuple[float, Rows]:
-    """Share of the negative pairs that are truly positive; for each caption, how many captions bring an image
-    that makes one.
+    """Return the share of the negative pairs that are truly positive; for each caption, how many captions
+    bring an image that makes one.
     """
     false = (truth.grades >= truth.relevant_from) & (own[truth.captions] != truth.images)
     of_image = np.bincount(own, minlength=truth.shape[0])

@@ -73,7 +73,8 @@ def judgements_named(split: Split, name: str) -> Judgements:
 def corrected_judgements(
     base: Judgements, labels: Mapping[Pair, str], split: Split, *, name: str = "corrected"
 ) -> Judgements:
-    """Judgements in which valid pairs are relevant and invalid ones are not; unsure ones stay as they were.
+    """Return judgements in which valid pairs are relevant and invalid ones are not; unsure ones stay as they
+    were.
 
     Args:
         base: what was judged before, e.g. ``split.judgements["own"]``.
@@ -145,7 +146,7 @@ def recompute_metrics(
     rounds: int = ROUNDS,
     seed: int = SEED,
 ) -> pd.DataFrame:
-    """Every metric of every run by each of several judgements.
+    """Return every metric of every run by each of several judgements.
 
     Args:
         scores: run -> ``(I, T)``.
@@ -219,8 +220,8 @@ def read_qrels(
     name: str = "",
     relevant_from: float = 1.0,
 ) -> Judgements:
-    """Judgements of a split from qrels; ``direction`` says whether images or captions are the queries. By
-    default they are named like the file.
+    """Return judgements of a split from qrels; ``direction`` says whether images or captions are the queries.
+    By default they are named like the file.
 
     Raises:
         ValueError: a line has not four fields, an id is not in the split, a pair comes twice.

@@ -30,8 +30,8 @@ def judge_agreement(key: str = KEY) -> pd.DataFrame:
 
 
 def judge_advice(key: str = KEY) -> str:
-    """Two sentences, computed: which judge agrees best with people and which with the truth, and so which to
-    take.
+    """Return two sentences, computed: which judge agrees best with people and which with the truth, and so
+    which to take.
     """
     table = assets.recorded("judges")
     table = table[(table.key == key) & ~table.judge.str.contains(",")]

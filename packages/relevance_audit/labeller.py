@@ -32,7 +32,7 @@ DONE = "every candidate has a label"
 def candidate_card(
     split: Split, row: "pd.Series[Any]", label: str = "", *, grades: bool = True
 ) -> dict[str, Any]:
-    """One candidate of the table from ``candidates`` as people see it.
+    """Return one candidate of the table from ``candidates`` as people see it.
 
     Args:
         split: whose images and captions are shown.

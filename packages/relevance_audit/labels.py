@@ -113,8 +113,8 @@ class Labels:
         return {decision.pair: decision.label for decision in own}
 
     def settled_labels(self) -> dict[Pair, str]:
-        """One label a pair: ``valid`` or ``invalid``, whichever more annotators gave; ``unsure`` where they
-        are as many.
+        """Return one label a pair: ``valid`` or ``invalid``, whichever more annotators gave; ``unsure`` where
+        they are as many.
         """
         lead = Counter[Pair]()
         for decision in self.labels_in_force():
@@ -131,7 +131,9 @@ class Labels:
         return len(self.labels_in_force())
 
     def _lock(self) -> FileLock:
-        """Nobody else changes this file meanwhile; the lock ends with its process, however that ends."""
+        """Return nobody else changes this file meanwhile; the lock ends with its process, however that
+        ends.
+        """
         self.path.parent.mkdir(parents=True, exist_ok=True)
         return FileLock(self.path.with_name(f".{self.path.name}.lock"))
 

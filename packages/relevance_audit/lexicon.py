@@ -43,7 +43,8 @@ class Lexicon:
     broader: dict[str, list[str]]
 
     def synsets(self, name: str, kind: Kind) -> list[str]:
-        """Meanings of a word or a compound; a compound that is not known means what its last word means.
+        """Return meanings of a word or a compound; a compound that is not known means what its last word
+        means.
 
         >>> shipped_lexicon().synsets("couch", "noun")[0] == shipped_lexicon().synsets("sofa", "noun")[0]
         True

@@ -50,7 +50,7 @@ def judge(name: str, options: Mapping[str, Any], split: Split) -> Relevance:
 
 
 def relevant_pairs(own: Judgements, true: Judgements, phi: Relevance) -> pd.DataFrame:
-    """How many pairs the labels, the truth and the judge call relevant, in all and for a caption."""
+    """Return how many pairs the labels, the truth and the judge call relevant, in all and for a caption."""
     called = phi.judgements()
     counts = {"labels": len(own.grades)}
     counts[f"truth: {true.name}"] = int((true.grades >= true.relevant_from).sum())
@@ -79,8 +79,8 @@ def scores_of(runs: Sequence[Result], noise: Sequence[float], seed: int) -> dict
 def recall_by_size(
     scores: Scores, phi: AnyScores, ms: Sequence[int], k: int, without: Rows | None = None
 ) -> tuple[dict[str, dict[str, Values]], dict[str, dict[str, Values]]]:
-    """Semantic Recall at k, and the share of queries with one of the m best among k, as ``semantic.curves``
-    gives them; ``without`` takes the pairs of these image rows out.
+    """Return semantic Recall at k, and the share of queries with one of the m best among k, as
+    ``semantic.curves`` gives them; ``without`` takes the pairs of these image rows out.
     """
     curves = partial(semantic.recall_curves, phi=phi, ms=ms, k=k, without=without)
     recall = {name: curves(matrix, of=semantic.sr_top) for name, matrix in scores.items()}
@@ -88,7 +88,7 @@ def recall_by_size(
 
 
 def binary_recall(scores: Scores, own: Judgements, k: int) -> dict[str, dict[str, float]]:
-    """R@k by the labels of every model and direction."""
+    """Return r@k by the labels of every model and direction."""
     metric = load("R", ks=(k,))
     recalls = {}
     for name, matrix in scores.items():
@@ -106,7 +106,7 @@ def measure(
     seed: int = SEED,
     **how: Any,
 ) -> Measured:
-    """Metrics of every model by the same judgements.
+    """Return metrics of every model by the same judgements.
 
     Args:
         scores: by model.
@@ -123,7 +123,7 @@ def measure(
 
 
 def by_labels_and_truth(scores: Scores, own: Judgements, true: Judgements, rows: Rows) -> pd.DataFrame:
-    """Each metric by the labels and by the truth: columns ``(labels or truth, model)``."""
+    """Return each metric by the labels and by the truth: columns ``(labels or truth, model)``."""
     metrics = ["R", "r_precision", "map_at_r"]
     by = {
         what: measure(scores, judged, metrics, own=rows, name="own", rounds=0)
@@ -137,7 +137,7 @@ def by_labels_and_truth(scores: Scores, own: Judgements, true: Judgements, rows:
 
 
 def chosen_numbers(measured: Measured, keys: Sequence[str]) -> Measured:
-    """Of every model the numbers with these keys, written without the judgements."""
+    """Return the numbers of every model with these keys, written without the judgements."""
     numbers = {}
     for name, several in measured.items():
         numbers[name] = [m for m in several if m.key.local in keys]
@@ -190,7 +190,7 @@ def kinds_of_relevance(rated: Split, judges: Judges, runs: Sequence[Result]) -> 
 def correlations(
     kinds: Mapping[str, AnyScores], judged: Judgements, own: Rows, *, rounds: int, seed: int
 ) -> Measured:
-    """How far each kind of relevance agrees with ratings: Pearson, Spearman, tau-c, with intervals."""
+    """Return how far each kind of relevance agrees with ratings: Pearson, Spearman, tau-c, with intervals."""
     rows: list[str | Metric] = ["pearson", "spearman", "spearman_half", correlation.TauC()]
     rounds = min(rounds, 200)
     numbers = {}
@@ -212,7 +212,9 @@ def correlation_table(measured: Measured) -> pd.DataFrame:
 
 
 def shown_kinds(split: Split) -> Mask | None:
-    """``(I, C)`` which kinds of things each image shows, for PMRP; ``None`` where no graphs are known."""
+    """Return ``(I, C)`` which kinds of things each image shows, for PMRP; ``None`` where no graphs are
+    known.
+    """
     graphs = split.image_graphs
     return category_presence([graph.objects for graph in graphs]) if graphs else None
 
@@ -229,7 +231,7 @@ def candidates_of(runs: Sequence[Result], callers: Mapping[str, Judgements], k: 
 
 
 def count_callers(table: pd.DataFrame) -> pd.DataFrame:
-    """How many of some candidates are called right by whom, by direction; each pair counts once."""
+    """Return how many of some candidates are called right by whom, by direction; each pair counts once."""
     pairs = table.drop_duplicates(["direction", "image", "caption"])
     who = pairs.right_by.replace("", "nobody")
     return pairs.groupby(["direction", who]).size().unstack(fill_value=0)
@@ -266,7 +268,7 @@ def batch_size_tables(
 
 
 def as_records(tables: Mapping[str, pd.DataFrame]) -> dict[str, list[dict[str, Any]]]:
-    """Tables by name as JSON values, without the columns that follow from the others."""
+    """Return tables by name as JSON values, without the columns that follow from the others."""
     return {
         name: table.drop(columns="expected").to_dict("records")  # type: ignore[misc]
         for name, table in tables.items()

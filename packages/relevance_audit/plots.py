@@ -30,9 +30,9 @@ SHARES = {
 
 
 def draw_before_and_after(table: pd.DataFrame, *, title: str) -> go.Figure:
-    """Each metric by the judgements ``before`` and ``after``, from ``recompute``: a hollow mark before, a
-    filled one after, with their intervals; one panel a run. Ranks and RSUM, which are no percentages, are
-    left out.
+    """Return each metric by the judgements ``before`` and ``after``, from ``recompute``: a hollow mark
+    before, a filled one after, with their intervals; one panel a run. Ranks and RSUM, which are no
+    percentages, are left out.
     """
     drawn = table[[unit_of(key) == "share" for key in table.index.get_level_values("key")]]
     runs = drawn.index.get_level_values("run").unique().tolist()
@@ -56,9 +56,9 @@ def draw_before_and_after(table: pd.DataFrame, *, title: str) -> go.Figure:
 
 
 def shares_by_batch_size(tables: Mapping[str, pd.DataFrame], *, title: str) -> go.Figure:
-    """Share of false negatives by batch size, one panel a key, one line a run, dotted where it is the
-    expected value. ``tables``: run -> table from ``false_negatives_in_batches``; a share that does not read
-    the scores is drawn once.
+    """Return the share of false negatives by batch size, one panel a key, one line a run, dotted where it is
+    the expected value. ``tables``: run -> table from ``false_negatives_in_batches``; a share that does not
+    read the scores is drawn once.
     """
     first = next(iter(tables.values()))
     keys = [key for key in SHARES if key in set(first["key"])]
@@ -80,7 +80,7 @@ def shares_by_batch_size(tables: Mapping[str, pd.DataFrame], *, title: str) -> g
 def _draw_shares(
     fig: go.Figure, part: pd.DataFrame, name: str, look: tuple[str, str, str], column: int
 ) -> None:
-    """One line of shares with its intervals, and the expected value where it is known."""
+    """Draw one line of shares with its intervals, and the expected value where it is known."""
     (colour, symbol, dash), seen = look, {trace.name for trace in fig.data}
     place: dict[str, Any] = {"x": part["size"], "row": 1, "col": column}
     texts = []

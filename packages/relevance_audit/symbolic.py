@@ -67,7 +67,7 @@ class Reader:
         self._word, self._meaning = cache(self._word_of), cache(self._meaning_of)
 
     def statements(self, graph: SceneGraph) -> Statements:
-        """All statements of a graph, the broader ones included."""
+        """Return all statements of a graph, the broader ones included."""
         out: Statements = {}
         for name in graph.objects:
             out |= self._word(name, "noun", "objects")
@@ -144,7 +144,7 @@ class SymbolicRelevance(Relevance):
         self._stated = [(side @ self._weights).astype(np.float32) for side in sides]
 
     def take(self, images: Rows, captions: Rows) -> Array:
-        """``(n, m)`` scores of some captions against some images."""
+        """Return ``(n, m)`` scores of some captions against some images."""
         out = self.tuples_alone(images, captions)
         if self._tuples < 1:
             shared = np.divide(self._cider.take(images, captions), 10, dtype=np.float32)
@@ -154,7 +154,7 @@ class SymbolicRelevance(Relevance):
         return out
 
     def tuples_alone(self, images: Rows, captions: Rows) -> Array:
-        """``(n, m)`` square roots of F, without CIDEr-D."""
+        """Return ``(n, m)`` square roots of F, without CIDEr-D."""
         shares = (self._images[images] @ self._weighted[captions].T).toarray()
         of_caption, of_image = self._stated[0][captions], self._stated[1][images]
         both = self._precision * of_caption + (1 - self._precision) * of_image[:, None]
@@ -163,7 +163,8 @@ class SymbolicRelevance(Relevance):
         return np.asarray(np.sqrt(np.minimum(shares, 1, out=shares), out=shares))
 
     def explain(self, image: int, caption: int) -> pd.DataFrame:
-        """Why a pair has its score: the statements of the caption and of the image that weigh something.
+        """Return why a pair has its score: the statements of the caption and of the image that weigh
+        something.
 
         Returns:
             One row a statement, by weight: ``statement``, ``weight``, and whether the ``caption`` and the
@@ -240,13 +241,13 @@ class Symbolic(RelevanceMaker):
         return float(np.log(self.documents / self.holding.get(statement, 1)))
 
     def transform(self, captions: Sequence[str], own: Rows, images: int | None = None) -> SymbolicRelevance:
-        """Every caption against every image, whose references are its own captions."""
+        """Return every caption against every image, whose references are its own captions."""
         return self.compare(captions, captions, own, images)
 
     def compare(
         self, hypotheses: Sequence[str], references: Sequence[str], own: Rows, images: int | None = None
     ) -> SymbolicRelevance:
-        """Texts from elsewhere against every image.
+        """Return texts from elsewhere against every image.
 
         Raises:
             ValueError: nothing was fitted.
@@ -271,7 +272,7 @@ class Symbolic(RelevanceMaker):
 
 
 def _incidence(several: Sequence[Statements], place: dict[str, int]) -> sparse.csr_array:
-    """``(N, S)``: 1 where a row holds one of the ``S`` statements."""
+    """Return ``(N, S)``: 1 where a row holds one of the ``S`` statements."""
     flat = chain.from_iterable(several)
     columns = np.array([place[statement] for statement in flat], dtype=np.int64)
     ends = np.concatenate([[0], np.cumsum([len(statements) for statements in several])]).astype(np.int64)

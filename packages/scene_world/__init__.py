@@ -34,7 +34,7 @@ ALL_LEVELS = tuple(range(1, LEVELS + 1))
 
 
 def _captions(dice: Dice, scene: SceneGraph, levels: Sequence[int]) -> list[Caption]:
-    """Captions of a scene, one of each of these levels, in random order."""
+    """Return captions of a scene, one of each of these levels, in random order."""
     stated = dice.shuffled([(level, statement(dice, scene, level)) for level in levels])
     return [(level, verbalise(graph, dice), graph) for level, graph in stated]
 

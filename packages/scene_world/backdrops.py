@@ -35,7 +35,7 @@ class Canvas:
         return self.dice.between(*argument) if isinstance(argument, Between) else argument
 
     def points(self, *numbers: int) -> list[tuple[int, int]]:
-        """Pixels of points given as x, y, x, y in thousandths."""
+        """Return pixels of points given as x, y, x, y in thousandths."""
         p = [n * self.side // 1000 for n in numbers]
         return list(zip(p[::2], p[1::2], strict=True))
 
@@ -69,7 +69,7 @@ class Canvas:
         )
 
     def draw_peaks(self, *places: int) -> None:
-        """Three mountains with snow on them, the second lower and the third higher than the first."""
+        """Draw three mountains with snow on them, the second lower and the third higher than the first."""
         colour = (122, 132, 158)
         for x, lower in zip(places, (0, 30, -60), strict=True):
             top, half = 230 + lower + self.dice.between(-20, 40), self.dice.between(280, 340)
@@ -85,7 +85,7 @@ class Canvas:
                 fill_polygon(self.image, self.points(*corners), paint)
 
     def draw_clouds(self, colour: Colour, number: int) -> None:
-        """Soft clouds in the sky."""
+        """Draw soft clouds in the sky."""
         for _ in range(number):
             x, y = self.dice.between(60, 940), self.dice.between(60, 330)
             r = self.dice.between(32, 52)
@@ -95,14 +95,14 @@ class Canvas:
     def draw_dots(
         self, number: int, heights: tuple[int, int], radii: tuple[int, int], colour: Colour
     ) -> None:
-        """Scattered dots: stars, flakes, pebbles."""
+        """Draw scattered dots: stars, flakes, pebbles."""
         for _ in range(number):
             self.draw_disc(
                 self.dice.between(0, 1000), self.dice.between(*heights), self.dice.between(*radii), colour
             )
 
     def draw_tufts(self, number: int, colour: Colour) -> None:
-        """Blades of grass on the ground."""
+        """Draw blades of grass on the ground."""
         for _ in range(number):
             x, y = self.dice.between(0, 1000), self.dice.between(_HORIZON + 60, 990)
             corners: list[int] = []
@@ -113,8 +113,8 @@ class Canvas:
     def draw_ripples(
         self, heights: Range, each: int, starts: Range, shape: Range, line: tuple[Colour, int]
     ) -> None:
-        """Lines on water or sand: ``shape`` is x, y, x, y from the start, ``line`` a colour and which part of
-        the side is its width.
+        """Draw lines on water or sand: ``shape`` is x, y, x, y from the start, ``line`` a colour and which
+        part of the side is its width.
         """
         for y in heights:
             for _ in range(each):
@@ -123,7 +123,7 @@ class Canvas:
                 self.draw.line(self.points(*moved), line[0], max(1, self.side // line[1]))
 
     def draw_lamps(self, *places: int) -> None:
-        """Street lamps."""
+        """Draw street lamps."""
         grey = (112, 116, 130)
         for x in places:
             self.draw.line(self.points(x, 300, x, _HORIZON), grey, max(2, self.side // 70))

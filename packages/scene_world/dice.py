@@ -38,7 +38,7 @@ class Dice:
         return self.below(100) < percent
 
     def pick(self, items: Sequence[T]) -> T:
-        """One of the items, each as likely; repeat an item to give it weight."""
+        """Return one of the items, each as likely; repeat an item to give it weight."""
         return items[self.below(len(items))]
 
     def shuffled(self, items: Sequence[T]) -> list[T]:

@@ -54,7 +54,9 @@ _LENGTHS = {"round": (0,), "arc": (0,), "line": (0,)}
 
 
 def _place(name: str, numbers: list[int], size: tuple[int, int], edge: int) -> tuple[Points, list[int]]:
-    """Points in pixels, and the numbers that are not points (lengths in pixels, angles as they are)."""
+    """Return points in pixels, and the numbers that are not points (lengths in pixels, angles as they
+    are).
+    """
     before, after, _ = _SHAPES[name]
     body = numbers[before : len(numbers) - after]
     across = [edge + x * size[0] // 100 for x in body[::2]]
@@ -83,7 +85,7 @@ def _cloth(side: int, pattern: str) -> Image.Image:
 
 
 def margin(side: int) -> int:
-    """Pixels around a pictogram for its outline, in an image of this side."""
+    """Return pixels around a pictogram for its outline, in an image of this side."""
     return 1 + side // 64
 
 
@@ -181,7 +183,7 @@ def _draw_ground_shadows(image: Image.Image, thing: Thing) -> None:
 
 
 def _draw_layer(image: Image.Image, thing: Thing, layer: str) -> None:
-    """One layer of a thing, each item of its group."""
+    """Draw one layer of a thing, each item of its group."""
     side, (w, h) = image.width, thing.item()
     size, edge = (w * side // 1000, h * side // 1000), margin(side)
     mark = sprite((thing.noun, thing.colour, thing.pattern), size, layer, thing.flipped, side)

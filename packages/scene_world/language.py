@@ -68,7 +68,7 @@ def looks(scene: SceneGraph, node: int, plain: bool = False) -> list[tuple[int, 
 
 
 def _draw_attribute(dice: Dice, scene: SceneGraph, node: int) -> tuple[int, str]:
-    """One attribute of a node, colour more often than the others."""
+    """Return one attribute of a node, colour more often than the others."""
     tickets = []
     for look in looks(scene, node, plain=dice.chance(15)):
         often = look[1] in COLOURS or look[1] in _COUNTED
@@ -77,7 +77,7 @@ def _draw_attribute(dice: Dice, scene: SceneGraph, node: int) -> tuple[int, str]
 
 
 def _draw_some_attributes(dice: Dice, scene: SceneGraph, node: int, percent: int) -> list[tuple[int, str]]:
-    """Each attribute of a node with this chance; a count is nearly always told, now and then only as a
+    """Return each attribute of a node with this chance; a count is nearly always told, now and then only as a
     plural.
     """
     chosen = []
@@ -90,8 +90,8 @@ def _draw_some_attributes(dice: Dice, scene: SceneGraph, node: int, percent: int
 
 
 def _joining_relations(dice: Dice, scene: SceneGraph, nodes: list[int]) -> list[Triple]:
-    """Relations that join the nodes, each new one to an earlier one; in-column and *next to* before *left*
-    and *right of* the one that was named last.
+    """Return relations that join the nodes, each new one to an earlier one; in-column and *next to* before
+    *left* and *right of* the one that was named last.
     """
 
     def ties(node: int, others: list[int]) -> list[Triple]:
@@ -111,8 +111,8 @@ def _backdrop_relation(scene: SceneGraph, node: int) -> Triple:
 
 
 def _draw_names(dice: Dice, scene: SceneGraph, nodes: list[int], kind_percent: int) -> dict[int, str]:
-    """Names for nodes: the noun, or with this chance one of its kinds; no name twice, so that "the animal" is
-    one of them.
+    """Return names for nodes: the noun, or with this chance one of its kinds; no name twice, so that "the
+    animal" is one of them.
     """
     names: dict[int, str] = {}
     for node in nodes:
@@ -169,8 +169,8 @@ def statement(dice: Dice, scene: SceneGraph, level: int) -> SceneGraph:
 
 
 def chain(dice: Dice, scene: SceneGraph) -> list[SceneGraph]:
-    """Four statements about a scene, each of which follows from the next: a kind, a noun with a look, a
-    relation, everything.
+    """Return four statements about a scene, each of which follows from the next: a kind, a noun with a look,
+    a relation, everything.
     """
     *things, backdrop = range(len(scene.objects))
     nodes = dice.shuffled(things)
@@ -216,11 +216,11 @@ class _Speaker:
     verbs: int = 0
 
     def attributes_among(self, node: int, words: tuple[str, ...]) -> list[str]:
-        """Those of the words that are attributes of the node."""
+        """Return those of the words that are attributes of the node."""
         return [a for n, a in self.graph.attributes if n == node and a in words]
 
     def is_plural(self, node: int) -> bool:
-        """Whether the node is spoken of in the plural."""
+        """Return whether the node is spoken of in the plural."""
         return bool(self.attributes_among(node, _NUMBERS))
 
     def noun(self, node: int) -> str:
@@ -274,13 +274,13 @@ class _Speaker:
         return self.dice.pick(options)[many]
 
     def tie(self, triple: Triple) -> str:
-        """Preposition and object of a relation."""
+        """Return preposition and object of a relation."""
         _, relation, node = triple
         says = (relation,) if self.graph.objects[node] in BACKDROPS else RELATIONS.get(relation, (relation,))
         return f"{self.dice.pick(says)} {self.phrase(node)}"
 
     def clause(self, triple: Triple) -> str:
-        """Subject, verb and relation."""
+        """Return subject, verb and relation."""
         return f"{self.phrase(triple[0])} {self.verb(triple[0], triple[1])} {self.tie(triple)}"
 
     def existence_clause(self, nodes: list[int]) -> str:

@@ -50,13 +50,13 @@ class Thing:
     flipped: bool = False
 
     def item(self) -> tuple[int, int]:
-        """Width and height of one item of the group, in thousandths."""
+        """Return the width and height of one item of the group, in thousandths."""
         side, width = SIDE[self.size, self.count > 1], NOUNS[self.noun].width
         return (side, side * 100 // width) if width >= 100 else (side * width // 100, side)
 
     def offsets(self) -> tuple[tuple[int, int], ...]:
-        """Where the items of the group lie in its box, back to front: two or three side by side, or a third
-        behind two.
+        """Return where the items of the group lie in its box, back to front: two or three side by side, or a
+        third behind two.
         """
         w, h = self.item()
         if self.count == 3 and w >= h * 4 // 5:
@@ -64,7 +64,7 @@ class Thing:
         return tuple((k * w * 104 // 100, 0) for k in range(self.count))
 
     def extent(self) -> tuple[int, int]:
-        """Width and height of the whole group, in thousandths."""
+        """Return the width and height of the whole group, in thousandths."""
         w, h = self.item()
         return max(x for x, _ in self.offsets()) + w, max(y for _, y in self.offsets()) + h
 
@@ -170,8 +170,8 @@ _SHAPES: dict[int, tuple[tuple[int, ...], ...]] = {
 
 
 def _columns(dice: Dice) -> list[tuple[str, list[Thing]]]:
-    """Random columns, each with the relation of its two things ("" where it has one); empty where one of them
-    does not fit.
+    """Return random columns, each with the relation of its two things ("" where it has one); empty where one
+    of them does not fit.
     """
     shape = dice.pick(_SHAPES[dice.pick((1, 2, 2, 2, 2, 3, 3, 3, 4, 4))])
     columns = []
@@ -186,7 +186,7 @@ def _columns(dice: Dice) -> list[tuple[str, list[Thing]]]:
 
 
 def _gaps(dice: Dice, spans: list[tuple[int, int]]) -> list[int]:
-    """Room before each column; empty where the columns are too wide."""
+    """Return room before each column; empty where the columns are too wide."""
     room = 1000 - 2 * EDGE - sum(b - a for a, b in spans)
     gaps = []
     for left in range(len(spans) - 1, 0, -1):
@@ -224,7 +224,7 @@ def _span(things: Iterable[Thing]) -> tuple[int, int]:
 
 
 def make_scene(dice: Dice) -> Scene:
-    """One random scene; layouts with too little room or with a doubtful relation are thrown again."""
+    """Return one random scene; layouts with too little room or with a doubtful relation are thrown again."""
     while True:
         scene = _try_scene(dice)
         if scene is not None and not any(NEAR < gap < FAR for _, _, gap in _pairs(scene)):
@@ -232,13 +232,15 @@ def make_scene(dice: Dice) -> Scene:
 
 
 def _gap(a: Thing, b: Thing) -> int:
-    """Room between two things side by side: in x, and in y where they fly at heights that do not meet."""
+    """Return room between two things side by side: in x, and in y where they fly at heights that do not
+    meet.
+    """
     apart = max(a.box[1], b.box[1]) - min(a.box[3], b.box[3])
     return max(b.box[0] - a.box[2], apart + FAR // 2 if a.row == "air" else 0)
 
 
 def _pairs(scene: Scene) -> list[tuple[int, int, int]]:
-    """Pairs of things in neighbouring columns and the same row, with the gap between them."""
+    """Return pairs of things in neighbouring columns and the same row, with the gap between them."""
     pairs = []
     for (i, a), (j, b) in product(enumerate(scene.things), repeat=2):
         if b.column == a.column + 1 and a.row == b.row and a.row in ("ground", "front", "air"):
@@ -247,7 +249,7 @@ def _pairs(scene: Scene) -> list[tuple[int, int, int]]:
 
 
 def relations(scene: Scene) -> tuple[tuple[int, str, int], ...]:
-    """Every relation that holds between two things of a scene, converses included, sorted."""
+    """Return every relation that holds between two things of a scene, converses included, sorted."""
     one_way = set(scene.links)
     one_way |= {(i, "next to", j) for i, j, gap in _pairs(scene) if gap <= NEAR}
     columns = [thing.column for thing in scene.things]

@@ -36,7 +36,7 @@ WORDS = (*_NAMES, *KINDS)
 
 
 def _names_matching(word: str) -> NDArray[np.bool_]:
-    """Which names are a word, and no name, which is none."""
+    """Return which names are a word, and no name, which is none."""
     return np.array([*(is_a(name, word) for name in _NAMES), False])
 
 
@@ -86,8 +86,8 @@ class World:
 
 @cache
 def _assignments(fits: tuple[tuple[bool, ...], ...]) -> NDArray[np.int64]:
-    """``(nodes, A)``: the ways to give nodes different slots that they fit in some scene; -1 for a node left
-    without one.
+    """Return ``(nodes, A)``: the ways to give nodes different slots that they fit in some scene; -1 for a
+    node left without one.
     """
     slots = max(len(fits), len(fits[0]))
     ways = set()
@@ -101,12 +101,14 @@ def _assignments(fits: tuple[tuple[bool, ...], ...]) -> NDArray[np.int64]:
 
 
 def count_statements(graph: SceneGraph) -> int:
-    """How many statements a caption makes: objects, distinct attributes of an object, distinct relations."""
+    """Return how many statements a caption makes: objects, distinct attributes of an object, distinct
+    relations.
+    """
     return len(graph.objects) + len(set(graph.attributes)) + len(set(graph.relations))
 
 
 def count_satisfied(caption: SceneGraph, world: World) -> NDArray[np.uint8]:
-    """How many of a caption's statements hold in each scene, at the best assignment of its nodes.
+    """Return how many of a caption's statements hold in each scene, at the best assignment of its nodes.
 
     Args:
         caption: up to seven objects.
@@ -146,7 +148,7 @@ def count_satisfied(caption: SceneGraph, world: World) -> NDArray[np.uint8]:
 def satisfied_shares(
     captions: Sequence[SceneGraph], images: Sequence[SceneGraph]
 ) -> Iterator[NDArray[np.float32]]:
-    """For each caption the ``(I,)`` share of it that holds in each scene."""
+    """Yield for each caption the ``(I,)`` share of it that holds in each scene."""
     world = World.from_graphs(images)
     for caption in captions:
         yield count_satisfied(caption, world).astype(np.float32) / np.float32(count_statements(caption))
@@ -155,7 +157,7 @@ def satisfied_shares(
 def exact_and_graded(
     captions: Sequence[SceneGraph], images: Sequence[SceneGraph]
 ) -> tuple[NDArray[np.bool_], NDArray[np.float32]]:
-    """Whether each caption is true of each scene, and which share of it.
+    """Return whether each caption is true of each scene, and which share of it.
 
     Args:
         captions: ``T`` graphs of what captions state, e.g. ``Split.caption_graphs`` or an edited one.
@@ -196,7 +198,7 @@ def _judgements_named(name: str, captions: Sequence[SceneGraph], images: Sequenc
 
 
 def judgements(own: Rows, captions: Sequence[SceneGraph], images: Sequence[SceneGraph]) -> LazyJudgements:
-    """``"own"``, ``"exact"`` and ``"graded"`` of a split, computed when asked for."""
+    """Return ``"own"``, ``"exact"`` and ``"graded"`` of a split, computed when asked for."""
 
     def grade_pairs(image_rows: Rows, caption_rows: Rows) -> NDArray[np.float32]:
         return exact_and_graded([captions[t] for t in caption_rows], [images[i] for i in image_rows])[1]

@@ -115,7 +115,7 @@ def _tie(relation: str, thing: str) -> str:
 
 
 def grade(statement: SceneGraph | str, scenes: Sequence[SceneGraph]) -> Truth:
-    """Of which scenes a statement is true, by the rules that make the exact truth of captions.
+    """Return of which scenes a statement is true, by the rules that make the exact truth of captions.
 
     A statement with a word that this world has not is false where the rest of it is, and else not known. What
     is denied ("no cat", "without a hat") cannot be checked, since a graph says only what is there; nor can
@@ -183,7 +183,7 @@ def _is_denial(relation: str) -> bool:
 
 
 def _exclusive_attributes(graph: SceneGraph) -> set[tuple[int, str]]:
-    """Attributes of which a thing has two, though no thing has more than one such."""
+    """Return attributes of which a thing has two, though no thing has more than one such."""
     looks: dict[int, set[str]] = defaultdict(set)
     for node, look in graph.attributes:
         looks[node].add(look)
@@ -211,7 +211,7 @@ def _parser() -> Any:
 
 
 def says(sentence: str, graph: SceneGraph) -> bool:
-    """Whether a sentence is one of the ways in which this world says a graph.
+    """Return whether a sentence is one of the ways in which this world says a graph.
 
     Args:
         sentence: as it was typed.
@@ -229,8 +229,8 @@ def says(sentence: str, graph: SceneGraph) -> bool:
 
 
 def _may_be_named_twice(graph: SceneGraph) -> bool:
-    """Whether a thing may be named by its noun and by its kind: "two animals, a dog and a cat" are two or
-    four.
+    """Return whether a thing may be named by its noun and by its kind: "two animals, a dog and a cat" are two
+    or four.
     """
     tied = {frozenset((s, o)) for s, _, o in graph.relations}
     for (n, noun), (k, kind) in permutations(enumerate(graph.objects), 2):
@@ -241,7 +241,7 @@ def _may_be_named_twice(graph: SceneGraph) -> bool:
 
 @cache
 def _synonyms() -> dict[str, str]:
-    """Phrases without their articles, and the canonical words for them."""
+    """Return phrases without their articles, and the canonical words for them."""
     several = {plural(word): plural(name) for word, name in _NAMES.items()}
     table = {**_OBJECTS, **several, **_LOOKS, "pair of": "two", "couple of": "two", **_TIES}
     return {" ".join(_words(phrase)): name for phrase, name in table.items()}

@@ -125,7 +125,8 @@ CONVERSE = {
 
 
 def is_a(noun: str, word: str) -> bool:
-    """Whether a thing of this noun may be called by this canonical word: its own noun or one of its kinds.
+    """Return whether a thing of this noun may be called by this canonical word: its own noun or one of its
+    kinds.
 
     Args:
         noun: a key of ``NOUNS`` or ``BACKDROPS``, e.g. ``"apple"``.

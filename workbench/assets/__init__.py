@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def path(name: str) -> Path:
-    """Where a shipped file or folder lies.
+    """Return where a shipped file or folder lies.
 
     Args:
         name: relative to a folder of assets, e.g. ``"scenes"`` or ``"scenes/pretrain.json"``.
@@ -41,14 +41,14 @@ def path(name: str) -> Path:
 
 
 def annex_folders() -> tuple[Path, ...]:
-    """Folders of the installed packages that bring files."""
+    """Return folders of the installed packages that bring files."""
     return package_folders("workbench.assets")
 
 
 @cache
 def package_folders(*groups: str) -> tuple[Path, ...]:
-    """Folders of the installed packages that offer something in these groups of entry points, by name. None
-    is imported.
+    """Return folders of the installed packages that offer something in these groups of entry points, by name.
+    None is imported.
     """
     entries = chain.from_iterable(entry_points(group=group) for group in groups)
     specs = map(find_spec, sorted({entry.module.split(".")[0] for entry in entries}))
@@ -58,13 +58,13 @@ def package_folders(*groups: str) -> tuple[Path, ...]:
 
 @cache
 def model_names() -> tuple[str, ...]:
-    """Names of the matching models that are shipped, in open_clip's layout of local folders."""
+    """Return names of the matching models that are shipped, in open_clip's layout of local folders."""
     files = chain.from_iterable(package.glob("assets/*/open_clip_config.json") for package in annex_folders())
     return tuple(sorted(file.parent.name for file in files))
 
 
 def recorded(table: str | Path) -> "pd.DataFrame":
-    """A table that a grid has recorded, see ``results/README.md``.
+    """Return a table that a grid has recorded, see ``results/README.md``.
 
     Args:
         table: the name of a shipped one, e.g. ``"objectives_flickr8k"``, or the path of another.

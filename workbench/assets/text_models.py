@@ -33,7 +33,7 @@ class IncompleteError(ValueError):
 
 
 def locate_model(model: str, what: str) -> str | Path:
-    """The folder of a model, or the name it has on the hub.
+    """Return the folder of a model, or the name it has on the hub.
 
     Args:
         model: a Hugging Face name, a local folder with a model and its tokenizer, or ``"minilm-package"`` for
@@ -55,8 +55,8 @@ def locate_model(model: str, what: str) -> str | Path:
 
 
 def read(kind: str, source: str | Path, revision: str | None = None) -> Any:
-    """A part of a model, read in silence; a local folder is never looked up on a hub. Code of its own is
-    executed within ``trusting_code`` alone.
+    """Return a part of a model, read in silence; a local folder is never looked up on a hub. Code of its own
+    is executed within ``trusting_code`` alone.
 
     Args:
         kind: class of transformers, e.g. ``"AutoTokenizer"``, or that of a model.
@@ -96,7 +96,7 @@ def read(kind: str, source: str | Path, revision: str | None = None) -> Any:
 
 @contextmanager
 def trusting_code(trusted: bool) -> Iterator[None]:
-    """Inside, code that lies beside a model is executed where it is trusted, or was outside.
+    """Execute code that lies beside a model within the block, where it is trusted or was outside.
 
     Args:
         trusted: by the user, who has read the code.
@@ -110,7 +110,7 @@ def trusting_code(trusted: bool) -> Iterator[None]:
 
 @contextmanager
 def refusing_code(name: str | Path) -> Iterator[None]:
-    """Inside, what asks for ``trust_remote_code`` is refused in one line.
+    """Refuse within the block, in one line, what asks for ``trust_remote_code``.
 
     Args:
         name: of what is read.
@@ -132,7 +132,7 @@ def refusing_code(name: str | Path) -> Iterator[None]:
 
 @contextmanager
 def reading_transformers(name: str | Path) -> Iterator[None]:
-    """Inside, whatever goes wrong while transformers reads a model is said in one line.
+    """Say in one line whatever goes wrong while transformers reads a model within the block.
 
     Args:
         name: a folder or a name of the hub.

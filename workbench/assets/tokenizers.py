@@ -70,7 +70,7 @@ def _from_json(file: Path, context_length: int | None) -> Any:
 
 
 def _source(folder: Path, name: str) -> str:
-    """Where the tokenizer of a configuration lies: beside it, on a path from there, or on the hub."""
+    """Return where the tokenizer of a configuration lies: beside it, on a path from there, or on the hub."""
     if any((folder / saved).is_file() for saved in SAVED):
         return str(folder)
     return str(folder / name) if (folder / name).is_dir() else name
@@ -89,7 +89,7 @@ def _refuse_code(model: str | Path, text: Mapping[str, Any]) -> None:
 
 
 def padding_id(tokenizer: Any) -> int:
-    """The id with which a tokenizer of ``open_clip_tokenizer`` fills its rows.
+    """Return the id with which a tokenizer of ``open_clip_tokenizer`` fills its rows.
 
     Args:
         tokenizer: that one.

@@ -37,7 +37,7 @@ def echo(text: str, *, err: bool = False) -> None:
 
 @contextmanager
 def in_one_line() -> Iterator[None]:
-    """Words that no verb understands end in one line, as everything else that is wrong with them."""
+    """End in one line for words that no command understands, as for everything else that is wrong."""
     try:
         yield
     except UsageError as error:
@@ -95,6 +95,7 @@ class Verbs(TyperGroup):
             raise typer.Exit(signals.exit_code(stop)) from None
 
 
+ABOUT = "A notebook-first research workbench for image-text matching."
 app = typer.Typer(
     cls=Verbs,
     rich_markup_mode=None,
@@ -229,7 +230,7 @@ class WithFields(WithPairs):
 
 @contextmanager
 def usage(kinds: tuple[type[Exception], ...] = USUAL, *, code: int = 2) -> Iterator[None]:
-    """A wrong word ends the verb with its message and exit code 2.
+    """End the command with exit code 2 and the message of an error that a wrong word causes.
 
     Args:
         kinds: the errors that say so.
@@ -284,7 +285,7 @@ def emit(value: Any, as_json: bool, lines: Iterable[str]) -> None:
 
 
 def progress_callback() -> Callable[[str], None]:
-    """What takes a line of progress."""
+    """Return what takes a line of progress."""
     return lambda line: echo(line, err=True) if progress.is_wanted() else None
 
 
@@ -303,11 +304,11 @@ def parse_pairs(parameter: list[str] | None) -> dict[str, str]:
     return words
 
 
-@app.callback(invoke_without_command=True)
+@app.callback(invoke_without_command=True, help=ABOUT)
 def main(
     version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
 ) -> None:
-    """A notebook-first research workbench for image-text matching."""
+    """Print the version, or the help where no command is given."""
     if version:
         from workbench import __version__
 

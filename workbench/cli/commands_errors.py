@@ -60,7 +60,7 @@ def errors(
 
 
 def _error_lists(table: Any, limit: int) -> list[str]:
-    """The errors as tables with a heading each, and how many queries there are of each kind."""
+    """Return the errors as tables with a heading each, and how many queries there are of each kind."""
     lines = []
     for way, counts in table.attrs["queries"].items():
         known = {**counts["right"], **{name: counts[name] for name in ("both", "none") if name in counts}}
@@ -78,7 +78,7 @@ def _error_lists(table: Any, limit: int) -> list[str]:
 
 
 def _error_cells(row: dict[str, Any]) -> tuple[str, ...]:
-    """An error as cells: an image by its id, a caption by its text."""
+    """Return an error as cells: an image by its id, a caption by its text."""
     of_image = row["direction"] == "i2t"
     query, answer, truth = (
         _item_cell(row, name, caption)
@@ -89,7 +89,7 @@ def _error_cells(row: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _item_cell(row: dict[str, Any], name: str, caption: bool) -> str:
-    """An image by its id, a caption by id and text."""
+    """Return an image by its id, a caption by id and text."""
     text = f"{row[f'{name}_id']} {row[name]}" if caption else str(row[f"{name}_id"])
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 

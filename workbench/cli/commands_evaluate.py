@@ -159,7 +159,7 @@ def _evaluate(
 
 
 def _second(second: tuple[int, str, str, float | None], max_hours: float, out: str) -> dict[str, Any]:
-    """What scores pairs, and what is told of it, as ``wb.evaluate`` takes it."""
+    """Return what scores pairs, and what is told of it, as ``wb.evaluate`` takes it."""
     how: dict[str, Any] = dict(zip(("rerank", "reranker", "combine", "weight"), second, strict=True))
     return how | {"max_hours": max_hours, "pairs_in": out, "say": partial(echo, err=True)}
 
@@ -175,7 +175,7 @@ def _targets(data: list[str] | None, parameter: list[str] | None, split: str, *,
 
 
 def _scoring(scorer: str, wise_ft: float | None) -> dict[str, Any]:
-    """How pairs are scored where that is not the way of the model, as ``wb.evaluate`` takes it."""
+    """Return how pairs are scored where that is not the way of the model, as ``wb.evaluate`` takes it."""
     scoring: dict[str, Any] = {} if wise_ft is None else {"wise_ft": wise_ft}
     if scorer.startswith("{"):
         scoring["scorer"] = parse_json(scorer, f"--scorer {scorer!r:.60}", "is not JSON")
@@ -211,7 +211,7 @@ def _require_one_kind(run: list[str] | None, outside: bool, how: dict[str, Any])
 def _how(
     metrics: list[str] | None, judge: str, rounds: int | None, qrels: list[str] | None
 ) -> dict[str, Any]:
-    """What is measured, as ``wb.evaluate`` takes it."""
+    """Return what is measured, as ``wb.evaluate`` takes it."""
     names = list[str]()
     for word in metrics or ():
         names += map(str.strip, word.split(","))
@@ -220,8 +220,8 @@ def _how(
 
 
 def _made_elsewhere(vectors: tuple[str, str], scores: list[str], lists: list[str]) -> list[dict[str, Any]]:
-    """What models elsewhere have made, each as the options of ``wb.evaluate``: vectors, scores, and ranked
-    lists, of which those of two directions are one.
+    """Return what models elsewhere have made, each as the options of ``wb.evaluate``: vectors, scores, and
+    ranked lists, of which those of two directions are one.
     """
     from workbench.runs.run_files import runs_of
 
@@ -235,7 +235,7 @@ def _made_elsewhere(vectors: tuple[str, str], scores: list[str], lists: list[str
 def _named(
     models: list[str] | None, pretrained: str, random_weights: bool, truncate_dim: int, prompts: str
 ) -> list[dict[str, Any]]:
-    """The models that were named, each as ``wb.open_model`` takes it."""
+    """Return the models that were named, each as ``wb.open_model`` takes it."""
     models = models or []
     require(not pretrained or len(models) == 1, ONE_MODEL)
     how: dict[str, Any] = {"random_weights": random_weights, "truncate_dim": truncate_dim, "prompts": prompts}
@@ -252,7 +252,7 @@ def _opened(
     how: dict[str, Any],
     room: tuple[str, str, int],
 ) -> list[Any]:
-    """What evaluates each model, and what others made, on data; models are opened after the words are
+    """Return what evaluates each model, and what others made, on data; models are opened after the words are
     checked.
     """
     from workbench.runs import resolve
@@ -304,7 +304,7 @@ def _evaluate_runs(
 def _evaluate_models(
     evaluators: list[Any], targets: list[Any], place: tuple[str, str], as_json: bool
 ) -> None:
-    """Models or vectors on data sets: each result a run, those of one data set one table."""
+    """Evaluate models or vectors on data sets: each result a run, those of one data set one table."""
     from workbench.metrics import usual_names
 
     out, root = place

@@ -127,7 +127,7 @@ def explore(  # noqa: PLR0913 - typer reads the options from the signature
 def _explorer_notebook(
     names: Sequence[str], root: str, own: tuple[str, str, str, bool], on: tuple[str, str], *, in_tab: bool
 ) -> Path:
-    """The notebook that shows the explorer: of a model, of runs, or in a tab of its own."""
+    """Return the notebook that shows the explorer: of a model, of runs, or in a tab of its own."""
     from workbench.execution import jupyter
 
     if own[0]:
@@ -139,7 +139,7 @@ def _explorer_notebook(
 
 
 def _with_tagged(names: list[str], tags: list[str], root: str) -> list[str]:
-    """The runs that were named, or else those with tags.
+    """Return the runs that were named, or else those with tags.
 
     Raises:
         FileNotFoundError: no run has the tags.
@@ -155,8 +155,8 @@ def _with_tagged(names: list[str], tags: list[str], root: str) -> list[str]:
 def _write_page(
     file: Path, asked: Sequence[str], names: Sequence[str], root: str, own: tuple[str, str, str, bool]
 ) -> Path:
-    """The explorer's answers as a page; without a question, to those on which the runs disagree most, or, of
-    one run, to the one it opens with.
+    """Return the explorer's answers as a page; without a question, to those on which the runs disagree most,
+    or, of one run, to the one it opens with.
     """
     require(not file.is_dir(), f"{file} is a folder; name a file, such as {file / 'answers.html'}", OSError)
     require_writable(file.parent)
@@ -215,7 +215,7 @@ def ls(
 
 
 def _run_lines(rows: Sequence[Mapping[str, object]]) -> list[str]:
-    """Runs as lines, each run on two where the screen is too narrow for one."""
+    """Return runs as lines, each run on two where the screen is too narrow for one."""
     filled = set[str]()
     for row in rows:
         filled |= {head for head, cell in row.items() if cell}
@@ -275,7 +275,7 @@ def _run_row(run: Any) -> dict[str, object]:
 
 
 def _evaluation_row(run: Any) -> dict[str, object]:
-    """The line of an evaluation on other data, below its run."""
+    """Return the line of an evaluation on other data, below its run."""
     own = {"when": "", "took": "", "name": "", "tags": ""}
     return _run_row(run) | own | {"run": f"  {run.folder.name}", "notebook": "evaluate"}
 
@@ -372,7 +372,7 @@ def data(name: str, parameter: Pairs = None, split: str = "", as_json: AsJson = 
 
 
 def _field_lines(fields: Sequence[Field]) -> list[str]:
-    """The fields of a data set as a table."""
+    """Return the fields of a data set as a table."""
     if not fields:
         return []
     rows = [field.row() for field in fields]
@@ -384,7 +384,7 @@ def _field_lines(fields: Sequence[Field]) -> list[str]:
 
 
 def _plain_value(value: Any) -> str:
-    """A value of a data set's description as a reader would write it."""
+    """Return a value of a data set's description as a reader would write it."""
     if isinstance(value, dict):
         return ", ".join(f"{key} ({format_count(number, 'image')})" for key, number in value.items())
     if isinstance(value, list):

@@ -173,7 +173,7 @@ def grid(  # noqa: PLR0913 - typer reads the options from the signature
 
 
 def _finish_grid(described: Any, path: Path, changes: Mapping[str, Any], root: str, done: Any) -> list[str]:
-    """What annexes make of the arms that went well, as lines to print."""
+    """Return what annexes make of the arms that went well, as lines to print."""
     from workbench.execution import grid as execution
 
     good = [one.folder for one in done if not one.exit_code]
@@ -181,7 +181,7 @@ def _finish_grid(described: Any, path: Path, changes: Mapping[str, Any], root: s
 
 
 def _typed_words(notebook: str, file: Path, parameter: list[str] | None, paper: bool) -> list[str]:
-    """The words that decide what a grid runs."""
+    """Return the words that decide what a grid runs."""
     pairs_again = [f"--parameter={pair}" for pair in parameter or ()]
     return [notebook, str(file), *pairs_again, *["--paper"] * paper]
 
@@ -205,7 +205,7 @@ def _require_ready(
 def _executor_options(
     executor: str, said: dict[str, Any], jobs: int, time_limit: float | None
 ) -> dict[str, Any]:
-    """Options of an executor: what the grid says, and over it what was typed."""
+    """Return options of an executor: what the grid says, and over it what was typed."""
     given = {"jobs": jobs if executor == "local" else None, executors.TIME_LIMIT: time_limit}
     options = {**said, **{name: one for name, one in given.items() if one is not None}}
     executors.require_executor(executor, options)
@@ -226,7 +226,7 @@ def _record_table(described: Any, done: Any, record: Path | None, typed: list[st
 
 
 def _report_forecast(described: Any, arms: Any, as_json: bool) -> None:
-    """What arms will take, and what they lack."""
+    """Print what arms will take, and what they lack."""
     from workbench.execution import grid as execution
 
     rows, lines = needs.forecast(arms, execution.row_labels(described))
@@ -284,7 +284,7 @@ def train(
 
 
 def _prepare_config(config: Any) -> Any:
-    """What a configuration is made into, with what is to be known of it before a training."""
+    """Return what a configuration is made into, with what is to be known of it before a training."""
     from workbench.runs.build import FewImagesWarning
     from workbench.training import processes
 
@@ -298,7 +298,7 @@ def _prepare_config(config: Any) -> Any:
 
 
 def _report_training(done: Any, as_json: bool) -> None:
-    """What a training has come to; metrics that it asks for stand last."""
+    """Print what a training has come to; metrics that it asks for stand last."""
     from workbench.metrics import usual_names
 
     lines = [

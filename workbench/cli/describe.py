@@ -58,7 +58,9 @@ JUDGED = {
 
 
 def member_rows(registry: str) -> list[dict[str, str]]:
-    """The members of a registry: ``name``, ``describe_member`` it is and what it ``describe_needs``."""
+    """Return the members of a registry: ``name``, ``describe_member`` it is and what it
+    ``describe_needs``.
+    """
     menu = import_module(f"workbench.{registry}")
     members = {name: menu.member(name) for name in menu.names()}
     return [
@@ -68,7 +70,7 @@ def member_rows(registry: str) -> list[dict[str, str]]:
 
 
 def member_lines(members: Sequence[Mapping[str, str]], width: int) -> list[str]:
-    """Members from ``member_rows`` as lines that are at most so many characters wide."""
+    """Return members from ``member_rows`` as lines that are at most so many characters wide."""
     heads = align_columns((one["name"], one["needs"]) for one in members)
     begin = max(map(len, heads)) + 2
     texts = (textwrap.shorten(one["what"], width - begin, placeholder=" ...") for one in members)
@@ -76,7 +78,7 @@ def member_lines(members: Sequence[Mapping[str, str]], width: int) -> list[str]:
 
 
 def all_members(width: int) -> tuple[list[dict[str, Any]], list[str]]:
-    """All registries with the names of their members, and as lines that are at most so many characters
+    """Return all registries with the names of their members, and as lines that are at most so many characters
     wide.
     """
     registries = {registry: import_module(f"workbench.{registry}").names() for registry in KINDS}
@@ -94,16 +96,16 @@ def all_members(width: int) -> tuple[list[dict[str, Any]], list[str]]:
 
 
 def describe_member(registry: str, member: Any) -> str:
-    """What counts as a hit for a metric; else the first paragraph of the member's file: the paper, or what it
-    is.
+    """Return what counts as a hit for a metric; else the first paragraph of the member's file: the paper, or
+    what it is.
     """
     hit = BRACES.sub("", member.hit) if registry == "metrics" else ""
     return hit or next(iter(_paragraphs(_file_docstring(member) or inspect.getdoc(member) or "")), "")
 
 
 def describe_needs(registry: str, member: Any) -> str:
-    """What a member reads: the encoders of an objective's recipe and signals of captions, the inputs of an
-    encoder, the evidence of a metric and whose judgements; empty for others.
+    """Return what a member reads: the encoders of an objective's recipe and signals of captions, the inputs
+    of an encoder, the evidence of a metric and whose judgements; empty for others.
     """
     if registry == "objectives":
         encoders = [name_of(member.recipe.get(f"{side}_encoder", "")) for side in ("image", "text")]
@@ -114,8 +116,8 @@ def describe_needs(registry: str, member: Any) -> str:
 
 
 def explain(name: str) -> list[str]:
-    """A member wherever it stands: what it computes, with paper and equations, options with their defaults,
-    recipe and file, as lines; a configuration with its values and where they are from.
+    """Return a member wherever it stands: what it computes, with paper and equations, options with their
+    defaults, recipe and file, as lines; a configuration with its values and where they are from.
 
     Args:
         name: of a member or a configuration, ``"my_module:MyLoss"``, the key of a number such as
@@ -157,7 +159,7 @@ def explain(name: str) -> list[str]:
 
 
 def _member_names() -> list[str]:
-    """The names of all members."""
+    """Return the names of all members."""
     names = set[str]()
     for registry in KINDS:
         names.update(import_module(f"workbench.{registry}").names())
@@ -165,7 +167,7 @@ def _member_names() -> list[str]:
 
 
 def _option_lines(name: str) -> Iterator[str]:
-    """An option, line by line: how it is written, and by default and text the members that take it."""
+    """Yield an option, line by line: how it is written, and by default and text the members that take it."""
     from workbench.runs import config
 
     place, _, option = name.rpartition(".")
@@ -185,12 +187,12 @@ def _option_lines(name: str) -> Iterator[str]:
 
 
 def _option_with_default(option: str, default: Any) -> str:
-    """An option with its default, alone where it has none."""
+    """Return an option with its default, alone where it has none."""
     return option if default is inspect.Parameter.empty else f"{option} = {default!r}"
 
 
 def _field_lines(name: str) -> Iterator[str]:
-    """A field of the configuration, line by line: its type, default and text."""
+    """Yield a field of the configuration, line by line: its type, default and text."""
     from workbench.runs import config
 
     about = config.Config.model_fields[name]
@@ -211,13 +213,15 @@ def _field_lines(name: str) -> Iterator[str]:
 
 
 def configuration_rows(kind: str) -> tuple[list[dict[str, str]], list[str]]:
-    """The configurations or grids that there are, each with the first line of its comment, and as lines."""
+    """Return the configurations or grids that there are, each with the first line of its comment, and as
+    lines.
+    """
     rows = [{"name": path.stem, "what": _first_comment(path)} for path in library.list_files(kind)]
     return rows, member_lines([{**row, "needs": ""} for row in rows], 110)
 
 
 def sources(path: Path) -> dict[str, str]:
-    """Where the values of a configuration are from: of each field, ``""`` where its file does not say.
+    """Return where the values of a configuration are from: of each field, ``""`` where its file does not say.
 
     A comment before the values says it: ``# From the paper, section 3: lr, objective``. What it says of a
     member holds for its name and its options of which nothing else is said, ``data.name``.
@@ -236,7 +240,7 @@ def sources(path: Path) -> dict[str, str]:
 
 
 def _preset_lines(path: Path) -> Iterator[str]:
-    """A configuration, line by line: what it is, and its values by where they are from."""
+    """Yield a configuration, line by line: what it is, and its values by where they are from."""
     yield f"{path.stem}: configuration"
     yield from ("", *textwrap.wrap(_first_comment(path), WIDTH))
     values, origins = typed_settings(wb.Config.read(path).given()), sources(path)
@@ -265,7 +269,7 @@ BY_PAIRS = {"own", "any", "densest", "densest pairs"}
 
 
 def _key_lines(key: MetricKey, metric: Any) -> list[str]:
-    """What a key says beside the metric: who asks, who judges, of which queries and galleries.
+    """Return what a key says beside the metric: who asks, who judges, of which queries and galleries.
 
     Raises:
         KeyError: the metric is not measured so.
@@ -296,7 +300,7 @@ def _key_lines(key: MetricKey, metric: Any) -> list[str]:
 
 
 def _members(name: str) -> Iterator[tuple[str, Any]]:
-    """The registries that have a name, with what it stands for there."""
+    """Yield the registries that have a name, with what it stands for there."""
     for registry in KINDS:
         menu = import_module(f"workbench.{registry}")
         if name in menu.names():
@@ -307,7 +311,7 @@ def _members(name: str) -> Iterator[tuple[str, Any]]:
 
 
 def _member_page(registry: str, name: str, member: Any) -> Iterator[str]:
-    """One member, line by line."""
+    """Yield one member, line by line."""
     yield f"{name}: {KINDS[registry]}"
     text = "\n\n".join([_file_docstring(member), SECTIONS.split(inspect.getdoc(member) or "")[0]])
     for paragraph in _paragraphs(text.replace("``", "`")):
@@ -333,7 +337,7 @@ def _member_page(registry: str, name: str, member: Any) -> Iterator[str]:
 
 
 def _options(kind: Callable[..., Any], prefix: str = "") -> Iterator[tuple[str, Any, str]]:
-    """Name, default and text of every option, those of a group of options after it."""
+    """Yield name, default and text of every option, those of a group of options after it."""
     owners = inspect.getmro(kind) if inspect.isclass(kind) else (kind,)
     texts = [arg_entries(inspect.getdoc(owner) or "") for owner in owners]
     hints = get_type_hints(kind.__init__ if inspect.isclass(kind) else kind, include_extras=True)
@@ -347,7 +351,7 @@ def _options(kind: Callable[..., Any], prefix: str = "") -> Iterator[tuple[str, 
 
 
 def arg_entries(doc: str) -> dict[str, str]:
-    r"""The entries of the section ``Args`` of a docstring, each as one line.
+    r"""Return the entries of the section ``Args`` of a docstring, each as one line.
 
     >>> arg_entries("Add.\n\nArgs:\n    a: one\n        number.\n    b, c: others.\n\nReturns:\n    d: e")
     {'a': 'one number.', 'b': 'others.', 'c': 'others.'}
@@ -362,7 +366,7 @@ def arg_entries(doc: str) -> dict[str, str]:
 
 
 def _module(member: Any) -> Any:
-    """The file that makes a member; a metric that is one of several stands where its function does."""
+    """Return the file that makes a member; a metric that is one of several stands where its function does."""
     function = getattr(member, "of", None)
     is_own = inspect.isfunction(function) and function.__name__ != "of"
     return inspect.getmodule(function if is_own else member)
@@ -379,6 +383,6 @@ def _file_docstring(member: Any) -> str:
 
 
 def _paragraphs(text: str) -> list[str]:
-    """Paragraphs and entries of lists, each as one line."""
+    """Return paragraphs and entries of lists, each as one line."""
     blocks = re.split(r"\n\s*\n|\n(?=- )", text)
     return [" ".join(block.split()) for block in blocks if block.strip()]

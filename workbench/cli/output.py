@@ -23,15 +23,15 @@ from workbench.runs.weights import NOTE, RANDOM
 
 
 def screen_width() -> int:
-    """How long a line may be: as wide as the terminal, or as ``COLUMNS`` says; without limit where the lines
-    go into a file or to another command.
+    """Return how long a line may be: as wide as the terminal, or as ``COLUMNS`` says; without limit where the
+    lines go into a file or to another command.
     """
     limited = sys.stdout.isatty() or "COLUMNS" in os.environ
     return shutil.get_terminal_size().columns if limited else sys.maxsize
 
 
 def cut_lines(lines: Iterable[str]) -> list[str]:
-    """Lines that end where the screen does."""
+    """Return lines that end where the screen does."""
     width = screen_width()
     return [_cut_line(line, width) for line in lines]
 
@@ -41,7 +41,7 @@ def _cut_line(line: str, width: int) -> str:
 
 
 def align_columns(rows: Iterable[Iterable[object]]) -> list[str]:
-    """Rows as lines whose cells stand below one another."""
+    """Return rows as lines whose cells stand below one another."""
     table = [list(map(str, row)) for row in rows]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in table]
@@ -54,7 +54,7 @@ def number_lines(
     most: int | None = None,
     usual: Container[str] | None = None,
 ) -> list[str]:
-    """Measured numbers with their intervals and how many queries they are over, one a line.
+    """Return measured numbers with their intervals and how many queries they are over, one a line.
 
     Args:
         found: of type ``Measurement``, or what ``results.json`` holds.
@@ -85,7 +85,8 @@ def _measured_label(measured: Any) -> str:
 
 
 def training_lines(results: Mapping[str, Any]) -> list[str]:
-    """Which epoch a run kept, if it trained, and that its numbers are not above chance where they are not.
+    """Return which epoch a run kept, if it trained, and that its numbers are not above chance where they are
+    not.
 
     Args:
         results: what ``results.json`` holds.
@@ -101,8 +102,9 @@ def training_lines(results: Mapping[str, Any]) -> list[str]:
 
 
 def changed_numbers(first: Any, second: Any, every: bool) -> tuple[list[str], dict[str, dict[str, Any]]]:
-    """The numbers that differ between two runs, beside each other, as lines; and the paired difference, with
-    its interval and verdict, of each number of which both runs keep values by query of the same images.
+    """Return the numbers that differ between two runs, beside each other, as lines; and the paired
+    difference, with its interval and verdict, of each number of which both runs keep values by query of the
+    same images.
 
     Args:
         first: of type ``runs.Run``.
@@ -137,7 +139,9 @@ def changed_numbers(first: Any, second: Any, every: bool) -> tuple[list[str], di
 
 
 def _difference_cells(a: float | None, b: float | None, unit: str, paired: Any) -> tuple[str, str, str]:
-    """By how much B is above A, the unit, and the verdict of the paired comparison where there is one."""
+    """Return by how much B is above A, the unit, and the verdict of the paired comparison where there is
+    one.
+    """
     from workbench.metrics.comparison import state_verdict
 
     if paired:
@@ -148,7 +152,7 @@ def _difference_cells(a: float | None, b: float | None, unit: str, paired: Any) 
 
 
 def _notes_on(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[str]:
-    """What two runs were measured on, and computed with, where it differs."""
+    """Return what two runs were measured on, and computed with, where it differs."""
     differ = same_data.differing_facts(first.get("split"), second.get("split"))
     notes = []
     if "data" in differ:
@@ -166,7 +170,7 @@ def _notes_on(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[str]:
 
 
 def outcome_lines(done: Iterable[Any]) -> list[str]:
-    """How the arms of a grid ended, one a line, and the tracebacks of those that raised.
+    """Return how the arms of a grid ended, one a line, and the tracebacks of those that raised.
 
     Args:
         done: from ``grid.run_grid``.
@@ -181,7 +185,7 @@ def outcome_lines(done: Iterable[Any]) -> list[str]:
 
 
 def describe_evaluation(results: Mapping[str, Any]) -> str:
-    """What an evaluation on other data is."""
+    """Return what an evaluation on other data is."""
     words = f"measured on {results['split']['name']}"
     return f"{words}, trained on {results['training']}" if results.get("training") else words
 
@@ -189,7 +193,8 @@ def describe_evaluation(results: Mapping[str, Any]) -> str:
 def report_evaluations(
     results: Sequence[Any], folders: Sequence[Path], tables: Iterable[str]
 ) -> tuple[dict[str, Any], list[str]]:
-    """Results of models made elsewhere as JSON values, and as lines; what is said of random weights is first.
+    """Return results of models made elsewhere as JSON values, and as lines; what is said of random weights is
+    first.
 
     Args:
         results: of type ``Result``.

@@ -57,21 +57,23 @@ def run_lines(run: store.Run, *, every: bool) -> list[str]:
 
 
 def _head_lines(run: store.Run) -> str:
-    """The folder, the status, and how long it took."""
+    """Return the folder, the status, and how long it took."""
     seconds = run.env.get("seconds")
     took = "" if seconds is None else f"  took {timedelta(seconds=round(seconds))}"
     return f"{run.folder}  {run.status}{took}"
 
 
 def _first_lines(lines: list[str], every: bool, most: int) -> list[str]:
-    """The first lines, and one that counts the others."""
+    """Return the first lines, and one that counts the others."""
     if every or len(lines) <= most:
         return lines
     return [*lines[: most - 1], f"  and {len(lines) - most + 1} more; --all shows them"]
 
 
 def _settings(run: store.Run, every: bool) -> dict[str, Any]:
-    """The parameters to show: of an evaluation all, else those that were given or are not the defaults."""
+    """Return the parameters to show: of an evaluation all, else those that were given or are not the
+    defaults.
+    """
     params = run.params
     if run.kind == "evaluation":
         # the data as they were named, which a table shortens to the last part of a path
@@ -92,7 +94,9 @@ def _settings(run: store.Run, every: bool) -> dict[str, Any]:
 
 
 def _defaults(run: store.Run) -> dict[str, Any]:
-    """The values that a run has without being given any: those of its notebook, or of a configuration."""
+    """Return the values that a run has without being given any: those of its notebook, or of a
+    configuration.
+    """
     with suppress(FileNotFoundError):
         notebook = parameters.read_parameters(library.find_file(run.notebook))
         return {name: parameter.default for name, parameter in notebook.items()}
@@ -107,7 +111,7 @@ def _evaluation_line(results: Mapping[str, Any]) -> str:
 
 
 def _file_lines(run: store.Run, every: bool) -> list[str]:
-    """The files of a run by name, beside one another."""
+    """Return the files of a run by name, beside one another."""
     names = sorted(path.name + "/" * path.is_dir() for path in run.folder.iterdir())
     visible = [name for name in names if not name.startswith(".")]
     if every:

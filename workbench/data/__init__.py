@@ -18,8 +18,8 @@ names, takers = _registry.names, _registry.takers
 
 
 def path_of(name: str) -> Path | None:
-    """The path that a name stands for; ``None`` = it is a name of the registry, which goes before a folder of
-    the same name, or can only be one.
+    """Return the path that a name stands for; ``None`` = it is a name of the registry, which goes before a
+    folder of the same name, or can only be one.
 
     Raises:
         FileNotFoundError: what can only be a path leads nowhere.
@@ -48,7 +48,7 @@ def require_existing(name: str, options: Mapping[str, Any]) -> None:
 
 
 def member(name: str) -> Loader:
-    """The loader of a data set of the registry, or of what lies at a path.
+    """Return the loader of a data set of the registry, or of what lies at a path.
 
     Args:
         name: of the registry, ``"my_module:my_loader"``, or a path, see ``path_of``.

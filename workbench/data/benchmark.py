@@ -87,7 +87,7 @@ def read_karpathy(
 
 
 def _other_cells(record: Mapping[str, Any], known: Container[str]) -> dict[str, Any]:
-    """What an image or a sentence of a Karpathy file has beside what is read, where it is plain."""
+    """Return what an image or a sentence of a Karpathy file has beside what is read, where it is plain."""
     return {name: cell for name, cell in record.items() if name not in known and is_plain(cell)}
 
 
@@ -123,7 +123,7 @@ class _Record:
 
 
 def _normalise_path(folder: Path, name: str) -> str:
-    """A name of a file below a folder; plain ones, as published files have them, are so already."""
+    """Return a name of a file below a folder; plain ones, as published files have them, are so already."""
     return name if PLAIN.fullmatch(name) else path_inside(folder, name)
 
 
@@ -178,7 +178,7 @@ def _lines(file: Path) -> list[str]:
 
 
 def _image_ids(ids: list[str], captions: int, name: str) -> list[str]:
-    """``(I,)`` ids of the images, from a list with one line a caption or one line an image."""
+    """Return ``(I,)`` ids of the images, from a list with one line a caption or one line an image."""
     ids = [line.strip() for line in ids]
     if len(ids) == captions:
         for n, image in enumerate(ids):
@@ -200,7 +200,7 @@ def _image_ids(ids: list[str], captions: int, name: str) -> list[str]:
 
 
 def _regions(file: Path, captions: int) -> Array:
-    """``(I, K, D)`` regions, a view of the file."""
+    """Return ``(I, K, D)`` regions, a view of the file."""
     features = read_array(file, "is not whole: expected an array (N, K, D)")
     images, shape = captions // EACH, features.shape
     fits = len(shape) == 3 and shape[0] in (images, captions)
@@ -220,7 +220,7 @@ def _regions(file: Path, captions: int) -> Array:
 
 
 def with_known_ids(rows: list[Row], known: list[Row], source: str) -> tuple[list[Row], int]:
-    """Rows with the ids that the annotations give to the same captions.
+    """Return rows with the ids that the annotations give to the same captions.
 
     Captions are compared by their letters and digits, since the files differ in capitals, blanks and
     punctuation.
@@ -376,7 +376,7 @@ class Benchmark:
     def _read_annotations(
         self, split: str, root: str | None, source: str, captions: int | None, problems: Problems
     ) -> Read:
-        """The Karpathy file, with or without its photographs, or with regions, one file an image."""
+        """Return the Karpathy file, with or without its photographs, or with regions, one file an image."""
         more = {"photographs": [IMAGES], REGIONS: [REGIONS]}.get(source, [])
         folder = find_root(self.name, root, [self.json, *more], self.remedy)
         rows, paths = read_karpathy(
@@ -396,7 +396,9 @@ class Benchmark:
         return rows, files.__getitem__, regions, (f"regions from {REGIONS}/", *problems.notes())
 
     def _read_features(self, split: str, root: str | None) -> Read:
-        """The field's features; captions take their ids from the Karpathy file where it lies beside them."""
+        """Return the field's features; captions take their ids from the Karpathy file where it lies beside
+        them.
+        """
         part, problems = self.files[split], Problems("raise")
         needed = [f"{PRECOMP}/{part}_{kind}" for kind in ("caps.txt", "ids.txt", "ims.npy")]
         folder = find_root(self.name, root, needed, self.remedy)

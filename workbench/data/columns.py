@@ -43,7 +43,7 @@ def normalise_name(name: Any) -> str:
 
 
 def _stem(name: Any) -> str:
-    """A name without the number at its end, as that of ``caption_1``."""
+    """Return a name without the number at its end, as that of ``caption_1``."""
     return re.sub(r"[_.]?\d+$", "", normalise_name(name))
 
 
@@ -166,7 +166,7 @@ def is_gap(value: Any) -> bool:
 
 
 def _value(record: Mapping[Any, Any], path: Any) -> Any:
-    """What a column holds, or a field inside it: of each object, where it holds a list of them."""
+    """Return what a column holds, or a field inside it: of each object, where it holds a list of them."""
     if path in record or not isinstance(path, str) or "." not in path:
         return record.get(path)
     column = column_of(path, list(record))
@@ -177,7 +177,7 @@ def _value(record: Mapping[Any, Any], path: Any) -> Any:
 
 
 def _field_inside(value: Any, name: str) -> Any:
-    """A field of an object, or of those objects of a list that have it; of a gap nothing.
+    """Return a field of an object, or of those objects of a list that have it; of a gap nothing.
 
     Raises:
         ValueError: the object lacks it, or there is a text in its place.

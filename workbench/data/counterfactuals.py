@@ -28,8 +28,8 @@ class Counterfactual(NamedTuple):
 
 
 def with_counterfactuals(split: Split, counterfactuals: Sequence[Counterfactual]) -> Split:
-    """The captions of a split followed by counterfactuals, which belong to the images of their captions and
-    are right for none; other judgements, graphs, levels and chains are left out.
+    """Return the captions of a split followed by counterfactuals, which belong to the images of their
+    captions and are right for none; other judgements, graphs, levels and chains are left out.
 
     Raises:
         ValueError: a counterfactual is empty or its caption itself, or a caption has two of one kind.

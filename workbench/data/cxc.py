@@ -91,7 +91,7 @@ def cxc(
 
 
 def _read_ratings(file: Path, name: str) -> pd.DataFrame:
-    """The rows of a table: two ids, a rating, and how the pair was sampled, which is not used."""
+    """Return the rows of a table: two ids, a rating, and how the pair was sampled, which is not used."""
     table = read_csv(file)
     require(
         list(table)[2:3] == ["agg_score"],
@@ -105,7 +105,7 @@ def _read_ratings(file: Path, name: str) -> pd.DataFrame:
 
 
 def _judgements(name: str, table: pd.DataFrame, ids: Mapping[str, pd.Index], file: str) -> Judgements:
-    """The ratings at the rows of ``COCO_val2014:sentid:732091`` among the captions and of
+    """Return the ratings at the rows of ``COCO_val2014:sentid:732091`` among the captions and of
     ``COCO_val2014_000000391895.jpg`` among the images.
     """
     kinds, relevant_from, rule = TABLES[name]

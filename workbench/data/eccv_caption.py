@@ -117,7 +117,7 @@ def _read_side(file: Path) -> dict[int, list[int]]:
 
 
 def _pairs(positives: Positives) -> list[tuple[int, int]]:
-    """All (image, caption) pairs of either direction, in order."""
+    """Return all (image, caption) pairs of either direction, in order."""
     by_image, by_caption = positives
     pairs: set[tuple[int, int]] = set()
     for image, captions in by_image.items():
@@ -128,7 +128,7 @@ def _pairs(positives: Positives) -> list[tuple[int, int]]:
 
 
 def _coco_id(image: str) -> int:
-    """391895 of ``COCO_val2014_000000391895.jpg``."""
+    """Return 391895 of ``COCO_val2014_000000391895.jpg``."""
     if digits := re.search(r"(\d+)\D*$", image):
         return int(digits[1])
     raise ValueError(f"eccv_caption: expected an image id that ends in MS-COCO's number, found {image!r}")
@@ -178,7 +178,7 @@ def _judgements(
 
 
 def _rows(ids: Iterable[int], rows: Mapping[int, int]) -> Rows:
-    """The rows of those ids that the split has, in order."""
+    """Return the rows of those ids that the split has, in order."""
     return np.sort(np.array([rows[number] for number in ids if number in rows], dtype=np.int64))
 
 

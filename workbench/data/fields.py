@@ -29,7 +29,7 @@ class HasFields(Protocol):
 
 
 def is_plain(cell: Any) -> bool:
-    """Whether a cell is a value that a field can hold: a number, a text, a date, or a list of texts.
+    """Return whether a cell is a value that a field can hold: a number, a text, a date, or a list of texts.
 
     >>> is_plain(3), is_plain(["cat", "dog"]), is_plain({"a": 1}), is_plain(b"bytes")
     (True, True, False, False)
@@ -69,7 +69,7 @@ def columns_of_fields(
 
 
 def _is_cell_each(cell: Any, record: Mapping[str, Any], captions: Sequence[str]) -> bool:
-    """Whether a cell is a list of plain cells, one for each caption of a row."""
+    """Return whether a cell is a list of plain cells, one for each caption of a row."""
     if not isinstance(cell, list | tuple | np.ndarray):
         return False
     texts = record.get(captions[0])
@@ -125,5 +125,5 @@ def fields_of_rows(rows: Sequence[HasFields], own: Rows, images: int) -> dict[st
 
 
 def whole_column(values: Sequence[int | None]) -> Rows | None:
-    """``(T,)`` whole numbers; ``None`` where one is missing."""
+    """Return ``(T,)`` whole numbers; ``None`` where one is missing."""
     return None if any(value is None for value in values) else np.array(values, dtype=np.int64)

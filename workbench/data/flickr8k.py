@@ -135,7 +135,7 @@ def flickr8k(
 
 
 def _rows_of(images: list[str], file: Path, problems: Problems) -> list[Row]:
-    """The captions of these images, in the order of the images; a row is ``image#k<TAB>caption``."""
+    """Return the captions of these images, in the order of the images; a row is ``image#k<TAB>caption``."""
     rows: dict[str, list[Row]] = {image: [] for image in images}
     for where, record in read_token_rows(file, read_text(file).splitlines(), problems):
         image = record["image"]
@@ -149,8 +149,9 @@ def _rows_of(images: list[str], file: Path, problems: Problems) -> list[Row]:
 def rated_judgements(
     folder: Path, images: Mapping[str, int], captions: Mapping[str, int]
 ) -> dict[str, Judgements]:
-    """The judgements of the pairs whose image and caption are both in the split, as far as their files are
-    there. A row holds image, caption id and three numbers by tabs. Pairs that are not listed were not judged.
+    """Return the judgements of the pairs whose image and caption are both in the split, as far as their files
+    are there. A row holds image, caption id and three numbers by tabs. Pairs that are not listed were not
+    judged.
 
     ``"human"``: a pair counts as relevant when at least as many judges, mostly of three, said yes as no:
     2,705 of the 47,288 pairs, 2,012 of them with a caption that was written for another image. ``"expert"``:

@@ -100,7 +100,7 @@ def hierarcaps(
 
 
 def _rated_rows(folder: Path, problems: Problems) -> Iterator[Row]:
-    """Each photograph's other captions, then the eight texts that are rated for it."""
+    """Yield each photograph's other captions, then the eight texts that are rated for it."""
     others = _rows_by_image(folder / EXPANDED, "positive", LEVELS, problems)
     wrong = _rows_by_image(folder / EXPANDED, "negative", 1, problems)
     rows = chain.from_iterable(_rows_by_image(folder / CHAINS, "captions", 1, problems).values())
@@ -120,12 +120,12 @@ def _rated_rows(folder: Path, problems: Problems) -> Iterator[Row]:
 
 
 def _row_for_judges(row: Row, row_id: str) -> Row:
-    """A text of a chain, at the second id of its photograph."""
+    """Return a text of a chain, at the second id of its photograph."""
     return replace(row, image=row.image + TRUE, id=row_id, level=None, chain=None)
 
 
 def level_judgements(images: Mapping[str, int], captions: Mapping[str, int]) -> dict[str, Judgements]:
-    """The level of each rated text, for its photograph; 0 for one of a wrong chain.
+    """Return the level of each rated text, for its photograph; 0 for one of a wrong chain.
 
     Args:
         images: row of each image id.
@@ -149,7 +149,7 @@ def level_judgements(images: Mapping[str, int], captions: Mapping[str, int]) -> 
 
 
 def _rows_by_image(file: Path, column: str, first: int, problems: Problems) -> dict[str, list[Row]]:
-    """One row a text, by image, in the order of the file."""
+    """Return one row a text, by image, in the order of the file."""
     by_image: dict[str, list[Row]] = {}
     for number, record in enumerate(read_csv(file).to_dict("records"), start=1):
         where = f"{file.name} row {number}"

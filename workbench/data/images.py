@@ -44,7 +44,7 @@ MIDDLE = 4096
 
 
 def read_image(source: Any, where: str, *, small: bool = False) -> Image.Image:
-    """An image in RGB, upright, read to its last byte; for its pixels see above.
+    """Return an image in RGB, upright, read to its last byte; for its pixels see above.
 
     ``PIL.Image.verify`` would be faster for a check, but it takes a JPEG that is cut off for a whole one.
 
@@ -94,8 +94,8 @@ def raise_no_image(*row: Any) -> Any:
 
 
 def is_visible(path: Path, base: Path) -> bool:
-    """Whether a path below a folder is one that a person put there: no name begins with a dot, as that of a
-    file that macOS or a cache leaves, and none is ``__MACOSX``.
+    """Return whether a path below a folder is one that a person put there: no name begins with a dot, as that
+    of a file that macOS or a cache leaves, and none is ``__MACOSX``.
     """
     parts = path.relative_to(base).parts
     return not any(part.startswith(".") or part == "__MACOSX" for part in parts)
@@ -103,13 +103,13 @@ def is_visible(path: Path, base: Path) -> bool:
 
 @cache
 def image_endings() -> tuple[str, ...]:
-    """How the names of image files that are read end, e.g. ``".jpg"``."""
+    """Return how the names of image files that are read end, e.g. ``".jpg"``."""
     Image.init()
     return tuple(sorted(end for end, kind in Image.EXTENSION.items() if kind in FORMATS))
 
 
 def image_files(base: Path) -> list[Path]:
-    """The image files of a folder and of those inside it, by path, without hidden ones."""
+    """Return the image files of a folder and of those inside it, by path, without hidden ones."""
     known = image_endings()
     return sorted(file for file in base.rglob("*") if file.suffix.lower() in known and is_visible(file, base))
 
@@ -140,7 +140,7 @@ def _file_size(file: Path) -> int:
 
 
 def _sample_content(file: Path) -> tuple[int, bytes]:
-    """The size of a file and some of its bytes: images that only begin alike differ there."""
+    """Return the size of a file and some of its bytes: images that only begin alike differ there."""
     size = _file_size(file)
     with file.open("rb") as opened:
         opened.seek(size // 2)
@@ -153,7 +153,7 @@ def _digest(file: Path) -> bytes:
 
 
 def images_below(folder: str | Path) -> list[Path]:
-    """The images of a folder that somebody names.
+    """Return the images of a folder that somebody names.
 
     Raises:
         ValueError: no folder is named.
@@ -174,7 +174,7 @@ def require_file(path: Path, where: str) -> None:
 
 
 def _convert_to_rgb(image: Image.Image) -> Image.Image:
-    """Eight bits a channel, without transparency."""
+    """Return eight bits a channel, without transparency."""
     if image.mode == "F" or image.mode.startswith("I"):
         return _convert_to_grey(image)
     if image.has_transparency_data:
@@ -184,7 +184,7 @@ def _convert_to_rgb(image: Image.Image) -> Image.Image:
 
 
 def _convert_to_grey(image: Image.Image) -> Image.Image:
-    """Grey of one float or of more than eight bits a pixel."""
+    """Return grey of one float or of more than eight bits a pixel."""
     values, most = np.asarray(image), 1 if image.mode == "F" else WHITE16
     low, high = float(values.min()), float(values.max())
     require(
@@ -197,7 +197,8 @@ def _convert_to_grey(image: Image.Image) -> Image.Image:
 
 
 def folder_split(folder: str | Path, images: int = 0) -> Split:
-    """The images of a folder and of those inside it, by path; the caption of an image is its file's name.
+    """Return the images of a folder and of those inside it, by path; the caption of an image is its file's
+    name.
 
     Args:
         folder: where they lie.

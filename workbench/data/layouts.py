@@ -35,12 +35,12 @@ ABOUT = ("readme", "license", "licence", "classes", "labels")
 
 
 def split_of_file(file: Path) -> str:
-    """The split that the name of a file says, or that of its folder."""
+    """Return the split that the name of a file says, or that of its folder."""
     return split_of_name(file.stem) or split_of_name(file.parent.name)
 
 
 def read_ends(file: Path) -> str:
-    """The beginning and the end of a file: they tell one kind of JSON from another."""
+    """Return the beginning and the end of a file: they tell one kind of JSON from another."""
     with file.open("rb") as opened:
         start = opened.read(SNIFFED)
         opened.seek(max(0, file.stat().st_size - SNIFFED))
@@ -48,7 +48,7 @@ def read_ends(file: Path) -> str:
 
 
 def read_karpathy_files(files: Sequence[Path], ask: Ask) -> Reading:
-    """The images of one file in Karpathy's form, under the name that it gives itself."""
+    """Return the images of one file in Karpathy's form, under the name that it gives itself."""
     (file,) = files
     named = re.search(r'"dataset":\s*"([^"]+)"', read_ends(file))
     name = (named[1] if named else file.stem).removeprefix("dataset_").removesuffix(".json")
@@ -61,7 +61,7 @@ def read_karpathy_files(files: Sequence[Path], ask: Ask) -> Reading:
 
 
 def read_coco_files(files: Sequence[Path], ask: Ask) -> Reading:
-    """Annotations of MS-COCO; files that name another split than the one asked for stay closed."""
+    """Return annotations of MS-COCO; files that name another split than the one asked for stay closed."""
     name, there = ask.base.resolve().name, {split_of_file(file): file for file in files}
     split = ask.split or choose_split(name, list(filter(None, there)))
     require(
@@ -83,7 +83,7 @@ def read_coco_files(files: Sequence[Path], ask: Ask) -> Reading:
 
 
 def _read_annotations(file: Path, part: str, ask: Ask) -> tuple[list[Row], list[str], tuple[str, ...]]:
-    """The captions of a file of MS-COCO, the names of its images in one form, and notes."""
+    """Return the captions of a file of MS-COCO, the names of its images in one form, and notes."""
     content = parse_json(file.read_bytes(), file.name, "is not whole")
     kind = dict[str, list[dict[str, Any]]]
     images, annotations = fields_of(content, kind, file.name, "images", "annotations")
@@ -118,7 +118,9 @@ def _read_annotations(file: Path, part: str, ask: Ask) -> tuple[list[Row], list[
 
 
 def _others(record: Mapping[str, Any], known: Sequence[str]) -> dict[str, Any]:
-    """What an image or a caption of MS-COCO has beside what is read, without what would be taken for that."""
+    """Return what an image or a caption of MS-COCO has beside what is read, without what would be taken for
+    that.
+    """
     ours = {name for names in NAMES.values() for name in names}
     return {
         name: value for name, value in record.items() if not {name, normalise_name(name)} & {*known, *ours}
@@ -126,7 +128,7 @@ def _others(record: Mapping[str, Any], known: Sequence[str]) -> dict[str, Any]:
 
 
 def _names_by_id(images: Sequence[Mapping[str, Any]], file: str, ask: Ask) -> dict[Any, str]:
-    """The name of each image below the folder of the images, in one form."""
+    """Return the name of each image below the folder of the images, in one form."""
     start = _images_root(ask, ask.base)
     named = {}
     counts = Counter[str]()
@@ -146,7 +148,7 @@ def _names_by_id(images: Sequence[Mapping[str, Any]], file: str, ask: Ask) -> di
 
 
 def read_tables(files: Sequence[Path], ask: Ask) -> Reading:
-    """Tables, one a split, or one for all; images are looked for where they do not lie beside them."""
+    """Return tables, one a split, or one for all; images are looked for where they do not lie beside them."""
     rows = []
     notes: tuple[str, ...] = ()
     several = len(files) > 1
@@ -180,7 +182,7 @@ def read_tables(files: Sequence[Path], ask: Ask) -> Reading:
 
 
 def _splits_in_lists(folder: Path) -> dict[str, str]:
-    """The split of each image that the lists of Flickr8k name, ``Flickr_8k.trainImages.txt``."""
+    """Return the split of each image that the lists of Flickr8k name, ``Flickr_8k.trainImages.txt``."""
     splits: dict[str, str] = {}
     for file in sorted(folder.glob("*Images.txt")):
         if mark := re.search(r"(train|dev|test)Images", file.name):
@@ -189,20 +191,20 @@ def _splits_in_lists(folder: Path) -> dict[str, str]:
 
 
 def _paths_and_splits(rows: Iterable[Row]) -> tuple[dict[str, str], dict[str, str]]:
-    """The path of each image, and the split that its last row says."""
+    """Return the path of each image, and the split that its last row says."""
     return {row.image: row.image for row in rows}, {row.image: row.split for row in rows}
 
 
 def _images_root(ask: Ask, folder: Path) -> Path:
-    """The folder that paths of images begin in: the one that the caller names, or another."""
+    """Return the folder that paths of images begin in: the one that the caller names, or another."""
     return Path(ask.base, Path(ask.images).expanduser()) if ask.images else folder
 
 
 def _image_finder(
     ask: Ask, folder: Path, paths: Mapping[str, str], splits: Mapping[str, str] = {}
 ) -> tuple[Callable[[str], Path], tuple[str, ...]]:
-    """Where each image lies: below the folder, or wherever a file is found that has its name, or its name and
-    an ending, of several that one whose folder is called as the image's split; and a note on that.
+    """Return where each image lies: below the folder, or wherever a file is found that has its name, or its
+    name and an ending, of several that one whose folder is called as the image's split; and a note on that.
 
     Raises:
         ValueError: an image is found at several places, or under several names.
@@ -237,7 +239,7 @@ def _image_finder(
 
 
 def _files_by_name(root: Path) -> dict[str, list[Path]]:
-    """The files below a folder by their names, images also by their names without an ending."""
+    """Return the files below a folder by their names, images also by their names without an ending."""
     named: dict[str, list[Path]] = {}
     for file in sorted(root.rglob("*")):
         if is_visible(file, root) and file.is_file():
@@ -248,7 +250,9 @@ def _files_by_name(root: Path) -> dict[str, list[Path]]:
 
 
 def _nearest_files(files: Sequence[Path], root: Path, path: str, split: str) -> Sequence[Path]:
-    """Of files with an image's name those that fit its path best, then those in a folder of its split."""
+    """Return the files with an image's name that fit its path best, then those in a folder of its
+    split.
+    """
     end = f"/{path}"
     exact = [file for file in files if f"/{file}".endswith(end) or f"/{file.with_suffix('')}".endswith(end)]
     files = exact or [file for file in files if end.endswith(f"/{file.relative_to(root)}")] or files
@@ -258,7 +262,7 @@ def _nearest_files(files: Sequence[Path], root: Path, path: str, split: str) -> 
 
 
 def _fold_name(name: str) -> str:
-    """A name as other file systems know it: without case, with composed letters."""
+    """Return a name as other file systems know it: without case, with composed letters."""
     return unicodedata.normalize("NFC", name.strip()).casefold()
 
 
@@ -271,7 +275,7 @@ def _require_one_name(base: Path, places: Mapping[str, Path]) -> None:
 
 
 def texts_beside(base: Path) -> list[Path]:
-    """The texts of a folder, if one of them stands beside an image of its name."""
+    """Return the texts of a folder, if one of them stands beside an image of its name."""
     texts = [text for text in sorted(base.rglob("*.txt")) if is_visible(text, base)]
     texts = [text for text in texts if not text.stem.lower().startswith(ABOUT)]
     stems = {image.with_suffix("") for image in image_files(base)}
@@ -279,7 +283,7 @@ def texts_beside(base: Path) -> list[Path]:
 
 
 def read_texts_beside(texts: Sequence[Path], ask: Ask) -> Reading:
-    """A text beside each image, a caption a line; folders may be named as splits."""
+    """Return a text beside each image, a caption a line; folders may be named as splits."""
     rows = []
     own = {text.with_suffix(""): text for text in texts}
     for file in image_files(ask.base):
@@ -299,7 +303,7 @@ def read_texts_beside(texts: Sequence[Path], ask: Ask) -> Reading:
 
 
 def read_saved_dataset(ask: Ask) -> Reading:
-    """What ``save_to_disk`` of the library ``datasets`` wrote."""
+    """Return what ``save_to_disk`` of the library ``datasets`` wrote."""
     try:
         from datasets import load_from_disk
     except ImportError:

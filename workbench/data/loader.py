@@ -39,7 +39,7 @@ class Loader:
         return self.load(*args, **options)
 
     def takes(self, option: str) -> bool:
-        """Whether there is such an option."""
+        """Return whether there is such an option."""
         return option in options_of(self.load)
 
     @property

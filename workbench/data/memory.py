@@ -98,7 +98,7 @@ def read_in_memory(data: Any, ask: Ask) -> Reading:
 
 
 def _names(table: Any) -> list[Any]:
-    """The names of the columns of a table, each once."""
+    """Return the names of the columns of a table, each once."""
     listed = hasattr(table, "column_names") and hasattr(table, "__len__")
     remedy = "; load it without streaming" if hasattr(table, "column_names") else ""
     if isinstance(table, list | tuple):
@@ -161,7 +161,7 @@ class _Content(NamedTuple):
     stamp: int
 
     def __call__(self) -> Any:
-        """What the image is read from."""
+        """Return what the image is read from."""
         return self.read()
 
 
@@ -170,7 +170,7 @@ def _source(row: _Row) -> Any:
 
 
 def _rows(table: Any, names: Sequence[Any], part: str, ask: Ask) -> Iterator[_Row]:
-    """The rows of a table whose image is there and has a form that can be read."""
+    """Yield the rows of a table whose image is there and has a form that can be read."""
     columns = find_columns(names, TABLE, ask.columns)
     (image,) = columns.pop("image")
     marks, column = columns.get("image_id", ()), column_of(image, names)
@@ -203,7 +203,7 @@ def _rows(table: Any, names: Sequence[Any], part: str, ask: Ask) -> Iterator[_Ro
 
 
 def _may_be_field(table: Any, column: Any) -> bool:
-    """Whether a column holds plain values, which of the library ``datasets`` its type tells."""
+    """Return whether a column holds plain values, which of the library ``datasets`` its type tells."""
     if _is_frame(table):
         return True
     kind = getattr(table, "features", {}).get(column)
@@ -212,7 +212,7 @@ def _may_be_field(table: Any, column: Any) -> bool:
 
 
 def _cells(table: Any, column: Any) -> list[Any]:
-    """The values of a column; of classes of the library ``datasets`` their names."""
+    """Return the values of a column; of classes of the library ``datasets`` their names."""
     cells = list(table[column])
     names = getattr(getattr(table, "features", {}).get(column), "names", None)
     if not names:
@@ -221,7 +221,7 @@ def _cells(table: Any, column: Any) -> list[Any]:
 
 
 def _without_decoding(table: Any, column: Any) -> Any:
-    """A data set that gives the images of a column as they are stored, without decoding them."""
+    """Return a data set that gives the images of a column as they are stored, without decoding them."""
     kind: Any = getattr(table, "features", {}).get(column)
     if getattr(kind, "decode", False):
         table = table.cast_column(column, type(kind)(decode=False))
@@ -233,7 +233,7 @@ def _read_again(stored: Any, row: int, column: Any, image: Any) -> Any:
 
 
 def _unwrap_single(value: Any) -> Any:
-    """An image, also from a list of one.
+    """Return an image, also from a list of one.
 
     Raises:
         ValueError: there is none, there are several, or it has a form that is no image's.
@@ -269,7 +269,7 @@ def _require_form(array: Any) -> None:
 
 
 def _path(image: Any) -> str:
-    """The path of an image in one form; ``""`` = its content is given."""
+    """Return the path of an image in one form; ``""`` = its content is given."""
     if isinstance(image, Mapping) and not image.get("bytes"):
         image = image.get("path")
     if not isinstance(image, str | Path):
@@ -282,7 +282,7 @@ def _file_name(image: Any) -> str:
 
 
 def _readable_source(image: Any) -> Any:
-    """What ``read_image`` takes."""
+    """Return what ``read_image`` takes."""
     if isinstance(image, Mapping):
         return image["bytes"]
     if not isinstance(image, np.ndarray):
@@ -291,7 +291,9 @@ def _readable_source(image: Any) -> Any:
 
 
 def _digest(image: Any) -> bytes:
-    """What is equal for images of one content. A file that Pillow has not read yet counts by its name."""
+    """Return what is equal for images of one content. A file that Pillow has not read yet counts by its
+    name.
+    """
     unread = getattr(image, "filename", "") if getattr(image, "tile", []) else ""
     about, content = str(unread), b""
     if isinstance(image, Mapping):
@@ -317,7 +319,7 @@ class _Key(NamedTuple):
 
 
 def _ids(rows: Sequence[_Row]) -> tuple[list[str], tuple[str, ...]]:
-    """The id of the image of each row, and notes on rows that repeat an image or seem to."""
+    """Return the id of the image of each row, and notes on rows that repeat an image or seem to."""
     # one image throughout stands for images that are not there
     throughout = len({(row.path, row.digest) for row in rows}) == 1 < len(rows)
     blank = throughout and not rows[0].path and not rows[0].mark

@@ -88,7 +88,7 @@ class Way(NamedTuple):
 
 
 def loader_at(path: Path) -> Loader:
-    """What loads the data at a path, so that its options can be checked before."""
+    """Return what loads the data at a path, so that its options can be checked before."""
 
     @loader(positives=("own", SAME))
     def load(  # noqa: PLR0913 - options that a person gives by name
@@ -131,13 +131,15 @@ def loader_at(path: Path) -> Loader:
 
 
 def _with_folds(split: Split, read: Reading, way: Way) -> Split:
-    """The test split of MS-COCO is also read as so many galleries."""
+    """Return the test split of MS-COCO is also read as so many galleries."""
     coco = way.layout == "karpathy" and read.name == "coco"
     return replace(split, folds=FOLDS) if coco and len(split.image_ids) == FOLDED else split
 
 
 def _unread_notes(read: Reading) -> list[str]:
-    """Notes on images and on texts that lie beside the images that captions name, and were not read."""
+    """Return notes on images and on texts that lie beside the images that captions name, and were not
+    read.
+    """
     images = {row.image for row in read.rows}
     files = {source for source in map(read.path, images) if isinstance(source, Path)}
     folders = {file.parent for file in files if file.is_file()}
@@ -155,7 +157,9 @@ def _unread_notes(read: Reading) -> list[str]:
 
 
 def _with_regions(read: Reading, ask: Ask, regions: str, check_images: bool) -> Split:
-    """One split, with region features where a folder of them is named: there need not be any images then."""
+    """Return one split, with region features where a folder of them is named: there need not be any images
+    then.
+    """
     read = read if ask.require_images else without_missing_images(read)
     if not regions:
         more = [] if ask.images else _unread_notes(read)
@@ -168,7 +172,7 @@ def _with_regions(read: Reading, ask: Ask, regions: str, check_images: bool) -> 
 
 
 def _choose_way(path: Path, ask: Ask, regions: str) -> Way:
-    """The one way to read a place.
+    """Return the one way to read a place.
 
     Raises:
         ValueError: there are several, or an option is given that its reader does not look at. NoDataError:
@@ -193,7 +197,7 @@ def _choose_way(path: Path, ask: Ask, regions: str) -> Way:
 
 
 def _explain_nothing(path: Path, ask: Ask) -> str:
-    """What a place holds instead of data, and what to do."""
+    """Return what a place holds instead of data, and what to do."""
     names = sorted(entry.name for entry in ask.base.iterdir() if is_visible(entry, ask.base))
     listed = f": {format_some(names, 6) or 'nothing'}" if path.is_dir() else ""
     wanted = ""
@@ -213,7 +217,7 @@ def _explain_nothing(path: Path, ask: Ask) -> str:
 
 
 def _ways(ask: Ask) -> list[Way]:
-    """The ways to read a folder that the first of ``ORDER`` with any has, of the chosen layout."""
+    """Return the ways to read a folder that the first of ``ORDER`` with any has, of the chosen layout."""
     for find in ORDER:
         ways = [way for way in find(ask) if ask.layout in ("", way.layout)]
         if ways:
@@ -222,7 +226,7 @@ def _ways(ask: Ask) -> list[Way]:
 
 
 def _official_ways(ask: Ask) -> list[Way]:
-    """The folder of a data set of the registry."""
+    """Return the folder of a data set of the registry."""
     for name, (load, marks) in OFFICIAL.items():
         other_splits = ask.split == "all" and len(load.splits) > 1
         if not ask.table and not other_splits and all((ask.base / mark).exists() for mark in marks):
@@ -237,7 +241,7 @@ def _dataset_ways(ask: Ask) -> list[Way]:
 
 
 def _ways_in_place(ask: Ask) -> list[Way]:
-    """Files in the folder, and in those inside it that are called as a split or ``annotations``."""
+    """Return files in the folder, and in those inside it that are called as a split or ``annotations``."""
     named = [folder for folder in _folders(ask) if split_of_name(folder.name) or folder.name == "annotations"]
     return _ways_in_folders(ask, [ask.base, *named])
 
@@ -249,7 +253,7 @@ def _text_ways(ask: Ask) -> list[Way]:
 
 
 def _ways_below(ask: Ask) -> list[Way]:
-    """Files in the folders inside the folder, and in those inside them."""
+    """Return files in the folders inside the folder, and in those inside them."""
     ways = []
     for folder in _folders(ask):
         ways += _ways_in_folders(ask, [folder, *_folders_of(folder)])
@@ -268,7 +272,7 @@ ORDER: tuple[Callable[[Ask], list[Way]], ...] = (
 
 
 def _folders(ask: Ask) -> list[Path]:
-    """The folders that are looked through; none where a table of the folder itself is named."""
+    """Return the folders that are looked through; none where a table of the folder itself is named."""
     # a path with a folder in it leads to one of those
     alone = ask.table and "/" not in ask.table and (ask.base / ask.table).is_file()
     return [] if alone else _folders_of(ask.base)
@@ -284,7 +288,7 @@ def _visible_files(folders: Iterable[Path]) -> Iterator[Path]:
 
 
 def _ways_in_folders(ask: Ask, folders: Sequence[Path]) -> list[Way]:
-    """The ways to read the files of some folders."""
+    """Return the ways to read the files of some folders."""
     files = [file for file in _visible_files(folders) if _is_named(file, ask)]
     karpathy, coco = _annotation_files(files, ask)
     tables = [file for file in files if file not in karpathy + coco and _is_table(file, ask)]
@@ -299,18 +303,18 @@ def _ways_in_folders(ask: Ask, folders: Sequence[Path]) -> list[Way]:
 
 
 def _way_of_files(layout: str, read: Callable[[list[Path], Ask], Reading], files: list[Path]) -> Way:
-    """The way to read some files together."""
+    """Return the way to read some files together."""
     return Way(layout, _describe_files(files), partial(read, files), files)
 
 
 def _is_named(file: Path, ask: Ask) -> bool:
-    """Whether a file is the table that the caller names, where one is named."""
+    """Return whether a file is the table that the caller names, where one is named."""
     path = file.relative_to(ask.base).as_posix()
     return not ask.table or fnmatch(file.name, ask.table) or fnmatch(path, ask.table)
 
 
 def _annotation_files(files: Sequence[Path], ask: Ask) -> tuple[list[Path], list[Path]]:
-    """The JSON files in Karpathy's form, and those of MS-COCO, told by their keys."""
+    """Return the JSON files in Karpathy's form, and those of MS-COCO, told by their keys."""
     texts = {file: layouts.read_ends(file) for file in files if file.suffix.lower() == ".json"}
     karpathy = [file for file, text in texts.items() if '"sentences"' in text and '"images"' in text]
     caption = (ask.columns.get("caption") or "caption").partition(".")[0]
@@ -329,7 +333,7 @@ def _describe_files(files: Sequence[Path], base: Path | None = None) -> str:
 
 
 def _group_by_split(files: Sequence[Path]) -> list[list[Path]]:
-    """Files that each name another split are read together, others are one way each."""
+    """Return files that each name another split are read together, others are one way each."""
     splits = {file: split for file in files if (split := layouts.split_of_file(file))}
     together = len(set(splits.values())) == len(splits)
     alone = [file for file in files if not (together and file in splits)]
@@ -345,7 +349,7 @@ def _is_table(file: Path, ask: Ask) -> bool:
 
 
 def _holds_images(file: Path, ask: Ask) -> bool:
-    """Whether a Parquet file has a column of images, and not of their paths alone."""
+    """Return whether a Parquet file has a column of images, and not of their paths alone."""
     from pyarrow import parquet, types
 
     try:
@@ -390,7 +394,9 @@ def doubts(split: Split) -> list[str]:
 
 
 def _open_images(split: Split) -> tuple[list[str], list[str]]:
-    """What is wrong with images that cannot be opened, and the names of those that have the same pixels."""
+    """Return what is wrong with images that cannot be opened, and the names of those that have the same
+    pixels.
+    """
     broken = []
     duplicates = []
     first: dict[bytes, str] = {}

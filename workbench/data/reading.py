@@ -60,12 +60,12 @@ TENTHS = ("test", "val", *["train"] * 8)
 
 
 def split_by_checksum(image: str) -> str:
-    """The split of an image where nobody says it: by a checksum of its id, 80, 10 and 10 %."""
+    """Return the split of an image where nobody says it: by a checksum of its id, 80, 10 and 10 %."""
     return TENTHS[zlib.crc32(image.encode()) % 10]
 
 
 def split_of_name(name: str) -> str:
-    """The split that a name says, as that of a file or a folder; ``""`` = none.
+    """Return the split that a name says, as that of a file or a folder; ``""`` = none.
 
     >>> [split_of_name(name) for name in ("TEST-00000-of-00001", "captions_val2017", "latest")]
     ['test', 'val', '']
@@ -74,7 +74,7 @@ def split_of_name(name: str) -> str:
 
 
 def find_root(name: str, root: str | None, needed: Sequence[str], remedy: str) -> Path:
-    """The folder of a data set.
+    """Return the folder of a data set.
 
     Args:
         name: name of the loader, which is also the name of the folder below ``WORKBENCH_DATA``.
@@ -124,14 +124,14 @@ class Problems:
 
     @contextmanager
     def adding(self, kind: str, where: str = "") -> Iterator[None]:
-        """What is wrong with a row in the block, whose message then begins with where that stands."""
+        """Add what is wrong with a row in the block; the message then begins with where that stands."""
         try:
             yield
         except (FileNotFoundError, ValueError) as error:
             self.add(kind, error if where in str(error) else f"{where}: {error}")
 
     def notes(self) -> tuple[str, ...]:
-        """One sentence with the counts by kind and the first error; empty when there was none."""
+        """Return one sentence with the counts by kind and the first error; empty when there was none."""
         if not self.errors:
             return ()
         counts = Counter(kind for kind, _ in self.errors)
@@ -186,8 +186,8 @@ def usable_rows(
     check_images: bool,
     hint: str = "",
 ) -> list[Row]:
-    """The rows without those whose caption is empty, whose id was seen before, or whose image is missing or
-    broken.
+    """Return the rows without those whose caption is empty, whose id was seen before, or whose image is
+    missing or broken.
 
     Args:
         rows: all rows.
@@ -240,7 +240,7 @@ def to_split(
     notes: tuple[str, ...] = (),
     order: Sequence[str] = (),
 ) -> Split:
-    """The split of these rows; images stand in order of first mention, or as ``order`` says.
+    """Return the split of these rows; images stand in order of first mention, or as ``order`` says.
 
     Args:
         name: of the split.
@@ -280,7 +280,7 @@ def to_split(
 
 
 def _stamp(source: Source) -> int:
-    """A checksum of what an image is read from; 0 = no such file, as where region features stand for
+    """Return a checksum of what an image is read from; 0 = no such file, as where region features stand for
     photographs, or not known, as of a function that makes the image, unless it has a ``stamp``.
     """
     if isinstance(source, Path):
@@ -315,7 +315,7 @@ class Reading:
 
 
 def without_missing_images(read: Reading) -> Reading:
-    """What was read, without the images that are not there."""
+    """Return what was read, without the images that are not there."""
     sources = {row.image: read.path(row.image) for row in read.rows}
     lost = [image for image, source in sources.items() if isinstance(source, Path) and not source.is_file()]
     notes = read.notes
@@ -327,7 +327,7 @@ def without_missing_images(read: Reading) -> Reading:
 
 
 def select_split(read: Reading, split: str, problems: Problems, *, check_images: bool) -> Split:
-    """One split of what was read.
+    """Return one split of what was read.
 
     Args:
         read: all of it.
@@ -376,7 +376,9 @@ def _require_chains(rows: Sequence[Row]) -> None:
 
 
 def _with_distinct_ids(homes: Sequence[tuple[Row, str]]) -> list[Row]:
-    """All rows; an id that two splits use gets its split in front: each may number its captions from 0."""
+    """Return all rows; an id that two splits use gets its split in front: each may number its captions from
+    0.
+    """
     first: dict[str, str] = {}
     shared = {row.id for row, home in homes if first.setdefault(row.id, home) != home}
     rows = []
@@ -386,7 +388,9 @@ def _with_distinct_ids(homes: Sequence[tuple[Row, str]]) -> list[Row]:
 
 
 def _describe_splits(split: str, counts: Mapping[str, int], rule: str) -> str:
-    """What tells the splits and how many images they have, or what is read where no ``rule`` tells them."""
+    """Return what tells the splits and how many images they have, or what is read where no ``rule`` tells
+    them.
+    """
     listed = ", ".join(f"{name} ({format_count(counts[name], 'image')})" for name in SPLITS if counts[name])
     if rule:
         return f"splits by {rule}: {listed}"
@@ -399,8 +403,8 @@ def _describe_splits(split: str, counts: Mapping[str, int], rule: str) -> str:
 
 
 def choose_split(name: str, there: Sequence[str]) -> str:
-    """The split that is meant where nobody names one: ``"test"``, the only one, or ``"all"`` where there is
-    none.
+    """Return the split that is meant where nobody names one: ``"test"``, the only one, or ``"all"`` where
+    there is none.
 
     Args:
         name: of the data, for the message.
@@ -419,7 +423,7 @@ def choose_split(name: str, there: Sequence[str]) -> str:
 def _rows_with_splits(
     rows: Iterable[Row], problems: Problems, *, named: bool, complete: bool
 ) -> Iterator[tuple[Row, str]]:
-    """Each row with the split of its image, ``""`` = nobody says it, a problem if ``complete``."""
+    """Yield each row with the split of its image, ``""`` = nobody says it, a problem if ``complete``."""
     homes: dict[str, str] = {}
     for row in rows:
         if named:
@@ -437,7 +441,9 @@ def _rows_with_splits(
 
 
 def _judge_of_same_text(rows: Sequence[Row]) -> tuple[Judge | None, tuple[str, ...]]:
-    """What judges texts that stand at several images, where there are any and not too many, and a note."""
+    """Return what judges texts that stand at several images, where there are any and not too many, and a
+    note.
+    """
     images: dict[str, dict[str, None]] = {}
     for row in rows:
         images.setdefault(row.caption, {})[row.image] = None
@@ -458,7 +464,7 @@ def _same_text_judgements(
     images: Mapping[str, int],
     captions: Mapping[str, int],
 ) -> dict[str, Judgements]:
-    """Judgements by which a caption is right for every image that it stands at."""
+    """Return judgements by which a caption is right for every image that it stands at."""
     own = [shared.get(row.caption, [row.image]) for row in rows]
     image_rows = np.array([images[image] for image in chain.from_iterable(own)], dtype=np.int64)
     caption_rows = np.repeat([captions[row.id] for row in rows], list(map(len, own)))
@@ -468,13 +474,13 @@ def _same_text_judgements(
 
 
 def draw_numbers(size: int, share: float, seed: int) -> list[int]:
-    """The numbers of a random share of so many images, in order; at least one."""
+    """Return the numbers of a random share of so many images, in order; at least one."""
     return sorted(np.random.default_rng(seed).permutation(size)[: max(1, round(share * size))].tolist())
 
 
 def share_of(rows: list[Row], split: str, share: float, seed: int) -> tuple[list[Row], tuple[str, ...]]:
-    """The captions of a random share of the images, in their order; a smaller share of one seed is part of a
-    larger one.
+    """Return the captions of a random share of the images, in their order; a smaller share of one seed is
+    part of a larger one.
 
     Args:
         rows: of a split.

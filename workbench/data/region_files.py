@@ -64,8 +64,8 @@ class RegionFiles:
         return np.stack([self._read(row) for row in range(len(self))]).astype(dtype or np.float32, copy=False)
 
     def boxes(self, row: int) -> Array | None:
-        """``(K, 4)`` left, top, right, bottom of the regions as shares of width and height; ``None`` = not
-        known.
+        """Return ``(K, 4)`` left, top, right, bottom of the regions as shares of width and height; ``None`` =
+        not known.
         """
         file, count = self.files[row], self.counts[row]
         if file.suffix != ".npz":
@@ -99,18 +99,18 @@ class RegionFiles:
         return _pad_rows(features, self.shape[1])
 
     def notes(self) -> tuple[str, ...]:
-        """One sentence where images have different numbers of regions."""
+        """Return one sentence where images have different numbers of regions."""
         least, most = min(self.counts), max(self.counts)
         return () if least == most else (f"{least} to {most} regions an image; what is missing is masked",)
 
 
 def _pad_rows(rows: Array, count: int) -> Array:
-    """Rows with zeros below them up to a number; as they are, where they are as many."""
+    """Return rows with zeros below them up to a number; as they are, where they are as many."""
     return rows if len(rows) == count else np.pad(rows, ((0, count - len(rows)), (0, 0)))
 
 
 def _count_regions(file: Path) -> int:
-    """Regions of a file, without reading them where their number stands beside them."""
+    """Return regions of a file, without reading them where their number stands beside them."""
     if file.suffix == ".npz":
         with reading_errors(file.name, FAILS, *NUMPY_ERRORS), np.load(file) as arrays:
             written = [require_numeric(arrays[name]) for name in COUNT if name in arrays]
@@ -125,7 +125,7 @@ def _count_regions(file: Path) -> int:
 
 
 def locate(folder: Path, images: Sequence[str]) -> RegionFiles:
-    """The files of some images.
+    """Return the files of some images.
 
     Args:
         folder: where they lie.
@@ -166,7 +166,7 @@ def _file(folder: Path, image: str) -> Path:
 
 
 def _features(file: Path) -> Array:
-    """``(K, D)`` of a file; those of an ``.npy`` are a view of it."""
+    """Return ``(K, D)`` of a file; those of an ``.npy`` are a view of it."""
     with reading_errors(file.name, FAILS, *NUMPY_ERRORS):
         if file.suffix == ".npy":
             features = read_array(file, FAILS)

@@ -107,7 +107,7 @@ class Stored(NamedTuple):
     stamp: int = 0
 
     def __call__(self) -> bytes | Path:
-        """What the image is read from."""
+        """Return what the image is read from."""
         if self.column:
             group = _row_group(self.file, _file_dates(self.file), self.place, self.column)
             return image_content(group[self.part].as_py(), self.file.parent)
@@ -153,12 +153,12 @@ def shards(
 
 
 def shard_files(base: Path) -> list[Path]:
-    """The shards of a folder and of those inside it, without hidden files."""
+    """Return the shards of a folder and of those inside it, without hidden files."""
     return sorted(file for file in base.rglob("*") if file.suffix in READERS and is_visible(file, base))
 
 
 def read_shards(files: Sequence[Path], ask: Ask) -> Reading:
-    """The samples of shards.
+    """Return the samples of shards.
 
     Args:
         files: the shards, below the folder that is asked for.
@@ -208,7 +208,9 @@ def _require_complete(files: Sequence[Path], samples: Sequence[Sample], counted:
 
 
 def _splits(files: Sequence[Path], samples: Sequence[Sample], base: Path) -> tuple[list[str], str]:
-    """The split of each sample as the data call it, and what tells it: a field, or the names of shards."""
+    """Return the split of each sample as the data call it, and what tells it: a field, or the names of
+    shards.
+    """
     if any(sample.split for sample in samples):
         return [sample.split for sample in samples], "the field split of the samples"
     names = []
@@ -219,9 +221,9 @@ def _splits(files: Sequence[Path], samples: Sequence[Sample], base: Path) -> tup
 
 
 def _gap_notes(files: Sequence[Path], ask: Ask, counted: Mapping[Path, int]) -> Iterator[str]:
-    """Notes on shards that are missing between others; where their names or a file tell how many there are,
-    it is a problem. Splits that are not asked for may lack any. Beside each shard img2dataset leaves what it
-    counted in it.
+    """Yield notes on shards that are missing between others; where their names or a file tell how many there
+    are, it is a problem. Splits that are not asked for may lack any. Beside each shard img2dataset leaves
+    what it counted in it.
     """
     absent = sorted(file.name for file in counted.keys() - {*files})
     if absent:
@@ -245,7 +247,7 @@ def _gap_notes(files: Sequence[Path], ask: Ask, counted: Mapping[Path, int]) -> 
 
 
 def _missing_numbers(numbers: Collection[int], size: int) -> list[int]:
-    """The numbers missing between others, or of so many; these begin at 1 where the last is there."""
+    """Return the numbers missing between others, or of so many; these begin at 1 where the last is there."""
     start, stop = min(numbers), max(numbers)
     if size:
         start = int(size in numbers)
@@ -254,7 +256,7 @@ def _missing_numbers(numbers: Collection[int], size: int) -> list[int]:
 
 
 def _sample_counts(base: Path, ending: str) -> dict[Path, int]:
-    """How many samples of each shard img2dataset has counted; 0 = it does not say."""
+    """Return how many samples of each shard img2dataset has counted; 0 = it does not say."""
     counted = {}
     for file in base.rglob("*_stats.json"):
         if is_visible(file, base):
@@ -265,7 +267,7 @@ def _sample_counts(base: Path, ending: str) -> dict[Path, int]:
 
 
 def _merge_samples(samples: list[Sample], splits: list[str]) -> tuple[list[tuple[Sample, str]], list[str]]:
-    """The samples with those of one image made one, each with its split, and notes on them.
+    """Return the samples with those of one image made one, each with its split, and notes on them.
 
     An image is the same where its bytes are, and where a field names it so; without such a field, where the
     samples follow each other. One image throughout a data set says nothing. Others with the same bytes are
@@ -299,13 +301,13 @@ def _merge_samples(samples: list[Sample], splits: list[str]) -> tuple[list[tuple
 
 
 def _file_dates(file: Path) -> tuple[int, ...]:
-    """What changes with the content of a file: size and date, and what no program can set back."""
+    """Return what changes with the content of a file: size and date, and what no program can set back."""
     stat = file.stat()
     return stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino
 
 
 def _read_index(files: Sequence[Path], ask: Ask) -> tuple[list[Sample], tuple[str, ...]]:
-    """What lies where, and notes on samples that were left out."""
+    """Return what lies where, and notes on samples that were left out."""
     identity = [[str(file.resolve()), *_file_dates(file)] for file in files]
     how = [VERSION, ask.problems.on_error, identity, dict(ask.columns)]
     digest = hashlib.sha256(json.dumps(how).encode()).hexdigest()
@@ -332,14 +334,14 @@ def _read_index(files: Sequence[Path], ask: Ask) -> tuple[list[Sample], tuple[st
 
 
 def _with_field_each(sample: Sample) -> Sample:
-    """A sample with the cells of each caption, which the index has once where all have the same."""
+    """Return a sample with the cells of each caption, which the index has once where all have the same."""
     (cells,) = sample.fields
     count = len(sample.captions)
     return sample._replace(fields=[dict(cells_of_caption(cells, n, count)) for n in range(count)])
 
 
 def _samples(file: Path, number: int, problems: Problems, columns: Columns, tally: Tally) -> Iterator[Sample]:
-    """The samples of a shard that can be used."""
+    """Yield the samples of a shard that can be used."""
     for key, name, read in READERS[file.suffix](file, problems, columns, tally):
         where = f"{file.name}, {name}"
         with problems.adding("unreadable text", where):
@@ -363,7 +365,7 @@ def _samples(file: Path, number: int, problems: Problems, columns: Columns, tall
 
 
 def _as_json(cells: Mapping[str, Any]) -> dict[str, Any]:
-    """Cells as the index keeps them: dates and the like as texts."""
+    """Return cells as the index keeps them: dates and the like as texts."""
     return {
         name: cell if isinstance(cell, str | bool | int | float | list) else str(cell)
         for name, cell in cells.items()
@@ -372,7 +374,7 @@ def _as_json(cells: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _image_identity(image: bytes | Path, facts: Mapping[str, Any]) -> str:
-    """What is equal for samples of one image: a checksum of its content, and a name of it."""
+    """Return what is equal for samples of one image: a checksum of its content, and a name of it."""
     whole = image if isinstance(image, bytes) else str(image).encode()
     names = (f"{name}={facts[name]}" for name in MARKS if facts.get(name) is not None)
     return f"{hashlib.blake2b(whole, digest_size=12).hexdigest()} {next(names, '')}"
@@ -412,7 +414,9 @@ def _read_parquet(file: Path, problems: Problems, columns: Columns, tally: Tally
 
 
 def _holds_values(kind: Any) -> bool:
-    """Whether a column of Arrow has plain values: numbers, texts, dates, categories, or lists of texts."""
+    """Return whether a column of Arrow has plain values: numbers, texts, dates, categories, or lists of
+    texts.
+    """
     from pyarrow import types
 
     inner = kind.value_type if types.is_list(kind) or types.is_dictionary(kind) else kind
@@ -427,7 +431,7 @@ def _content_of_row(
     place: tuple[Any, ...],
     fields: Mapping[str, Any],
 ) -> Content:
-    """A sample of a row, whose other columns are its facts."""
+    """Return a sample of a row, whose other columns are its facts."""
     image = field(record, at["image"])
     named = image.get("path") if isinstance(image, dict) else None
     facts = {"filename": named, **record, "split": record.get(*at.get("split", ("",)))}
@@ -436,7 +440,7 @@ def _content_of_row(
 
 
 def image_content(value: Any, base: Path) -> bytes | Path:
-    """What an image is read from: bytes, a struct that holds them or a path, or a path.
+    """Return what an image is read from: bytes, a struct that holds them or a path, or a path.
 
     Raises:
         ValueError: there is no image.
@@ -451,7 +455,7 @@ def image_content(value: Any, base: Path) -> bytes | Path:
 
 @lru_cache(maxsize=GROUPS)
 def _row_group(file: Path, dates: tuple[int, ...], number: int, column: str) -> Any:
-    """The images of a row group of the file as it was at some dates."""
+    """Return the images of a row group of the file as it was at some dates."""
     from pyarrow import parquet
 
     return parquet.ParquetFile(file).read_row_group(number, columns=[column])[column]

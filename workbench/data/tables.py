@@ -50,7 +50,7 @@ LARGEST = 2**53
 
 
 def read_table(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
-    """The rows of a table.
+    """Yield the rows of a table.
 
     Args:
         file: ``.csv``, ``.tsv`` or ``.txt`` (UTF-8, the first line names the columns; or
@@ -83,14 +83,16 @@ def read_table(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
 
 
 def find_separator(line: str) -> str:
-    """What separates the fields of the first line of a table: that by which it names image and caption."""
+    """Return what separates the fields of the first line of a table: that by which it names image and
+    caption.
+    """
     marks = [mark for mark in SEPARATORS if mark in line]
     naming = [mark for mark in marks if has_image_and_caption(line.split(mark), {})]
     return next(iter(naming or [mark for mark in marks if mark != "|"]), ",")
 
 
 def read_header(file: Path) -> list[str]:
-    """The names of the columns of a table, none where it cannot be read: to read it says why."""
+    """Return the names of the columns of a table, none where it cannot be read: to read it says why."""
     try:
         if file.suffix.lower() in (".csv", ".tsv", ".txt", ".token"):
             with file.open(encoding="utf-8-sig") as lines:
@@ -102,7 +104,9 @@ def read_header(file: Path) -> list[str]:
 
 
 def _error_handler(problems: Problems) -> str:
-    """Where bad rows are skipped, one that is not UTF-8 is found when it is read; the others are whole."""
+    """Return where bad rows are skipped, one that is not UTF-8 is found when it is read; the others are
+    whole.
+    """
     return "surrogateescape" if problems.on_error == "skip" else "strict"
 
 
@@ -139,7 +143,9 @@ def _read_lines(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
 
 
 def _swallowed_line(row: Sequence[str], mark: str) -> str:
-    """A line inside a field that names an image as a row does, since a quote before it is not closed."""
+    """Return a line inside a field that names an image as a row does, since a quote before it is not
+    closed.
+    """
     long = [text for text in row if "\n" in text]
     for line in chain.from_iterable(map(str.splitlines, long)):
         if mark in line and any(part.strip().lower().endswith(image_endings()) for part in line.split(mark)):
@@ -148,7 +154,7 @@ def _swallowed_line(row: Sequence[str], mark: str) -> str:
 
 
 def read_token_rows(file: Path, lines: Iterable[str], problems: Problems) -> Iterator[tuple[str, Record]]:
-    """Rows ``image#k<TAB>caption``, as Flickr8k and Flickr30k are distributed."""
+    """Yield rows ``image#k<TAB>caption``, as Flickr8k and Flickr30k are distributed."""
     for number, line in enumerate((line for line in lines if line.strip()), start=1):
         where = f"{file.name} row {number}"
         if token := TOKEN.fullmatch(line.rstrip("\r\n")):
@@ -206,7 +212,9 @@ def caption_column(annotations: Any, table: str, chosen: Mapping[str, str | None
 
 
 def _rows_of(content: Mapping[str, Any]) -> list[Any] | None:
-    """The rows of an object: captions by image, lists by column, or one list of rows, or one a split."""
+    """Return the rows of an object: captions by image, lists by column, or one list of rows, or one a
+    split.
+    """
     columns = [_items(value) for value in content.values()]
     whole = all(column is not None and len(column) == len(columns[0]) for column in columns)
     if whole and has_image_and_caption(content, {}):
@@ -228,14 +236,16 @@ def _rows_of(content: Mapping[str, Any]) -> list[Any] | None:
 
 
 def _items(value: Any) -> Any:
-    """The items of a list, or of a column that is an object with a key a row; of another value ``None``."""
+    """Return the items of a list, or of a column that is an object with a key a row; of another value
+    ``None``.
+    """
     if isinstance(value, dict):
         return list(value.values())
     return value if isinstance(value, list) else None
 
 
 def _is_worded(value: Any) -> bool:
-    """Whether a value holds texts of several words each, as captions are."""
+    """Return whether a value holds texts of several words each, as captions are."""
     items = caption_texts(value) if isinstance(value, str) else _items(value)
     return items is not None and all(" " in str(text) for text in items)
 
@@ -324,7 +334,7 @@ class _Cells(NamedTuple):
 
 
 def _negatives(value: Any, captions: int) -> list[tuple[str, ...]]:
-    """The texts of each caption of a row that are false of its image: a list for each, or one for all.
+    """Return the texts of each caption of a row that are false of its image: a list for each, or one for all.
 
     Raises:
         ValueError: there is something else than texts.
@@ -341,13 +351,13 @@ def _negatives(value: Any, captions: int) -> list[tuple[str, ...]]:
 
 
 def _false(value: Any) -> tuple[str, ...]:
-    """The texts of a field, none where it is empty."""
+    """Return the texts of a field, none where it is empty."""
     empty = value is None or (not isinstance(value, list | tuple) and is_gap(value))
     return () if empty else tuple(filter(str.strip, caption_texts(value, column="negatives")))
 
 
 def _captions(cells: Sequence[_Cells], *, numbered: bool) -> list[Row]:
-    """A row a caption; ``numbered`` = by its number within its image, whatever the ids say."""
+    """Return a row a caption; ``numbered`` = by its number within its image, whatever the ids say."""
     counted = Counter[str]()
     rows = []
     for row in cells:
@@ -366,7 +376,7 @@ def _captions(cells: Sequence[_Cells], *, numbered: bool) -> list[Row]:
 
 
 def _owners_of_ids(cells: Sequence[_Cells]) -> str:
-    """What ids name that are not those of captions: images, or the place of a caption in its image.
+    """Return what ids name that are not those of captions: images, or the place of a caption in its image.
 
     An image's id is the same for all of its rows and another for another image. The place of a caption is
     counted from 0 or from 1 at each image. Both take two images, and an image with two rows.
@@ -388,12 +398,12 @@ def _owners_of_ids(cells: Sequence[_Cells]) -> str:
 
 
 def _is_counting_up(ids: Sequence[str]) -> bool:
-    """Whether ids are 0, 1, 2 ... or 1, 2, 3 ... in any order."""
+    """Return whether ids are 0, 1, 2 ... or 1, 2, 3 ... in any order."""
     return any(sorted(ids) == sorted(map(str, range(start, start + len(ids)))) for start in (0, 1))
 
 
 def _shared_id_note(cells: Sequence[_Cells]) -> str:
-    """A note on ids of images that stand at several, ``""`` = there is none."""
+    """Return a note on ids of images that stand at several, ``""`` = there is none."""
     images: dict[tuple[str, str], dict[str, None]] = {}
     for row in cells:
         if row.image_id is not None:
@@ -440,7 +450,7 @@ def caption_texts(value: Any, *, column: Any = "caption") -> list[str]:
 
 
 def _text(value: Any, column: Any) -> Any:
-    """The text of an object, under one of the names that captions have."""
+    """Return the text of an object, under one of the names that captions have."""
     if not isinstance(value, Mapping):
         return value
     names = [name for name in ("raw", "caption") if name in value][:1]
@@ -462,7 +472,7 @@ def with_slashes(path: str, base: Path) -> str:
 
 
 def path_inside(base: Path, image: Any) -> str:
-    """A path below the folder, written in one way, so that one image has one id."""
+    """Return a path below the folder, written in one way, so that one image has one id."""
     image = image[0] if isinstance(image, list) and len(image) == 1 else image
     image = str(image) if isinstance(image, int) else image
     require(
@@ -487,7 +497,7 @@ def path_inside(base: Path, image: Any) -> str:
 
 
 def _whole_number(record: Mapping[str, Any], name: str) -> int | None:
-    """A whole number; 2.0 counts as one, since tables with gaps are written so."""
+    """Return a whole number; 2.0 counts as one, since tables with gaps are written so."""
     value = record.get(name)
     if value is None:
         return None

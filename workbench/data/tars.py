@@ -136,7 +136,7 @@ def read_tar(file: Path, problems: Problems, columns: Columns, tally: Tally) -> 
 
 
 def _members(file: Path, problems: Problems) -> list[tarfile.TarInfo]:
-    """The files of a tar, in their order."""
+    """Return the files of a tar, in their order."""
     members: list[tarfile.TarInfo] = []
     message = "is not a tar file (a compressed one is to be unpacked)"
     with problems.adding("broken shard", file.name), reading_errors(file.name, message, tarfile.TarError):
@@ -159,33 +159,34 @@ def _is_visible(name: str) -> bool:
 
 
 def _stem(name: str, *, first: bool = False) -> str:
-    """The name of a file up to its first dot or its last one."""
+    """Return the name of a file up to its first dot or its last one."""
     folder, slash, file = name.removeprefix("./").rpartition("/")
     return folder + slash + (file.partition(".")[0] if first else file.rpartition(".")[0])
 
 
 def _groups(members: Sequence[tarfile.TarInfo]) -> list[tuple[str, list[tarfile.TarInfo]]]:
-    """Files that stand side by side and have the same name up to the first dot, with that name."""
+    """Return files that stand side by side and have the same name up to the first dot, with that name."""
     by_stem = groupby(members, key=lambda member: _stem(member.name, first=True))
     return [(stem, list(group)) for stem, group in by_stem]
 
 
 def _is_complete(members: Iterable[tarfile.TarInfo]) -> bool:
-    """Whether files have an image among them, and what may hold its caption."""
+    """Return whether files have an image among them, and what may hold its caption."""
     kinds = {_ending(member.name) for member in members}
     return bool(kinds & set(image_endings()) and kinds & {f".{TEXT}", f".{JSON}"})
 
 
 def _ending(name: str) -> str:
-    """What follows the last dot of a name, with that dot."""
+    """Return what follows the last dot of a name, with that dot."""
     return f".{name.rpartition('.')[2].lower()}"
 
 
 def _samples(
     stem: str, members: Sequence[tarfile.TarInfo]
 ) -> Iterator[tuple[str, Sequence[tarfile.TarInfo]]]:
-    """The samples among files whose names are the same up to the first dot: one, or one for each name up to
-    the last dot, where several of these have an image, and not that of the first name alone has its text.
+    """Yield the samples among files whose names are the same up to the first dot: one, or one for each name
+    up to the last dot, where several of these have an image, and not that of the first name alone has its
+    text.
     """
     named = [_stem(member.name) for member in members if _ending(member.name) in image_endings()]
     images = list(dict.fromkeys(named))
@@ -203,7 +204,7 @@ def _samples(
 
 
 def _files_by_ending(key: str, members: Iterable[tarfile.TarInfo]) -> dict[str, tarfile.TarInfo]:
-    """Files by what follows the key in their names, without its case."""
+    """Return files by what follows the key in their names, without its case."""
     files = {}
     for member in members:
         ending = member.name.removeprefix("./")[len(key) + 1 :].lower()
@@ -213,7 +214,7 @@ def _files_by_ending(key: str, members: Iterable[tarfile.TarInfo]) -> dict[str, 
 
 
 def _image_ending(files: Mapping[str, tarfile.TarInfo], columns: Columns) -> str:
-    """What follows the key in the name of the image; ``""`` = there is none."""
+    """Return what follows the key in the name of the image; ``""`` = there is none."""
     chosen = columns.get("image")
     if chosen:
         return chosen if chosen in files else ""
@@ -222,12 +223,12 @@ def _image_ending(files: Mapping[str, tarfile.TarInfo], columns: Columns) -> str
 
 
 def _preferred_endings(endings_of_files: Sequence[str]) -> list[str]:
-    """Those with a single ending, else all."""
+    """Return those with a single ending, else all."""
     return [ending for ending in endings_of_files if "." not in ending] or list(endings_of_files)
 
 
 def _only_candidate(candidates: Sequence[str], ours: str) -> str:
-    """The only candidate; ``""`` = there is none."""
+    """Return the only candidate; ``""`` = there is none."""
     if len(candidates) > 1:
         raise ValueError(
             f"the files .{' and .'.join(candidates)} may each be the {ours}; keep one, or choose it with "
@@ -285,7 +286,7 @@ class Sample:
         return " and ".join(member.name for member in self.files.values())
 
     def _facts(self) -> dict[str, Any]:
-        """What the ``.json`` says; what is empty or ``null`` there counts as not given."""
+        """Return what the ``.json`` says; what is empty or ``null`` there counts as not given."""
         if JSON not in self.files:
             return {}
         about = parse_json(self.content_of(self.files[JSON]), self.where)
@@ -297,7 +298,9 @@ class Sample:
         return facts
 
     def _text_endings(self, facts: Mapping[str, Any]) -> list[str]:
-        """The files that may hold the captions, by what follows the key; none where the ``.json`` does."""
+        """Return the files that may hold the captions, by what follows the key; none where the ``.json``
+        does.
+        """
         chosen = self.columns.get("caption")
         if chosen:
             return [chosen] if chosen in self.files else []
@@ -307,7 +310,7 @@ class Sample:
         return [] if in_json else candidates
 
     def _lines(self, ending: str) -> list[str]:
-        """The captions of a text, a line each."""
+        """Return the captions of a text, a line each."""
         with reading_errors(self.where, "holds a text that is not UTF-8"):
             text = self.content_of(self.files[ending]).decode("utf-8-sig")
         return [line for line in text.splitlines() if line.strip()] or [text]
@@ -319,7 +322,7 @@ class Sample:
         candidates: Sequence[str],
         lines: list[str],
     ) -> Any:
-        """The captions, in whatever form ``caption_texts`` reads."""
+        """Return the captions, in whatever form ``caption_texts`` reads."""
         ending = _only_candidate(candidates, "caption")
         if ending:
             there = [name for name in OURS if name in facts]
@@ -337,12 +340,12 @@ class Sample:
         return captions
 
     def _adds_nothing(self, captions: Any) -> bool:
-        """Whether the text says nothing that the captions of the ``.json`` do not say."""
+        """Return whether the text says nothing that the captions of the ``.json`` do not say."""
         known = {" ".join(text.split()) for text in caption_texts(captions)}
         return {" ".join(line.split()) for line in self._lines(TEXT)} <= {*known, ""}
 
     def _caption_fields(self, facts: Mapping[str, Any]) -> tuple[str, ...]:
-        """The fields of the ``.json`` that hold the captions."""
+        """Return the fields of the ``.json`` that hold the captions."""
         chosen, names = self.columns.get("caption"), list(facts)
         if not (column_of(chosen, names) if chosen else matching_columns(names, "caption")):
             there = self._file_names()
@@ -358,5 +361,5 @@ class Sample:
 
 
 def _says_the_same(value: Any, lines: Sequence[str]) -> bool:
-    """Whether a field of the ``.json`` says what the lines of a text say."""
+    """Return whether a field of the ``.json`` says what the lines of a text say."""
     return " ".join(str(value).split()) == " ".join(" ".join(lines).split())

@@ -98,7 +98,7 @@ def adapt(network: nn.Module, lora: Lora, side_of: Callable[[str], str]) -> None
 
 
 def _targets(network: nn.Module, lora: Lora, side_of: Callable[[str], str]) -> list[str]:
-    """Names of the layers that get an adapter.
+    """Return names of the layers that get an adapter.
 
     Raises:
         ValueError: see ``adapt``.
@@ -118,7 +118,7 @@ def _targets(network: nn.Module, lora: Lora, side_of: Callable[[str], str]) -> l
 def _fitting(
     network: nn.Module, names: list[str], target: str | tuple[str, ...], *, exact: bool
 ) -> Iterator[str]:
-    """Names that a target fits; of layers that cannot have an adapter only those that were named.
+    """Yield names that a target fits; of layers that cannot have an adapter only those that were named.
 
     Raises:
         ValueError: a layer was named that cannot have an adapter.

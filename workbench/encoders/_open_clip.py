@@ -160,7 +160,7 @@ def _require_numbers(path: Path, architecture: Mapping[str, Any]) -> None:
 
 
 def fitting_model(model: str, pretrained: str) -> str:
-    """The model with the activation that its weights were trained with: OpenAI's and some others need
+    """Return the model with the activation that its weights were trained with: OpenAI's and some others need
     QuickGELU, and open_clip's plain names build GELU.
 
     Args:
@@ -190,7 +190,7 @@ def fitting_model(model: str, pretrained: str) -> str:
 
 
 def _is_of_openai(file: Path) -> bool:
-    """Whether a file is an archive of TorchScript, as OpenAI published its weights, or holds these."""
+    """Return whether a file is an archive of TorchScript, as OpenAI published its weights, or holds these."""
     if not (file.is_file() and is_zipfile(file)):
         return False
     with ZipFile(file) as archive:
@@ -201,8 +201,8 @@ def _is_of_openai(file: Path) -> bool:
 
 
 def read_weights(file: Path) -> dict[str, Tensor]:
-    """The weights in a file: safetensors, a PyTorch file of plain tensors, or an archive of TorchScript.
-    Mappings that training tools write around them are taken off.
+    """Return the weights in a file: safetensors, a PyTorch file of plain tensors, or an archive of
+    TorchScript. Mappings that training tools write around them are taken off.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -223,7 +223,7 @@ def read_weights(file: Path) -> dict[str, Tensor]:
 
 
 def _wrapped_weights(content: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """What holds the weights: by its name, or as the only one that holds tensors."""
+    """Return what holds the weights: by its name, or as the only one that holds tensors."""
     inner = {name: value for name, value in content.items() if isinstance(value, Mapping)}
     named = [inner[name] for name in WRAPPERS if name in inner]
     full = list(filter(_holds_tensors, inner.values()))
@@ -320,7 +320,9 @@ def _refuse_positions(network: Any, positions: Tensor, file: Path) -> None:
 
 
 def reads_words(description: Description) -> bool:
-    """Whether a model reads ids of whole words; if not, its ids are those of a tokenizer of open_clip."""
+    """Return whether a model reads ids of whole words; if not, its ids are those of a tokenizer of
+    open_clip.
+    """
     text = description.architecture["text_cfg"]
     named = any(name in text for name in TOKENIZED) or ":" in description.name
     own_tokenizer = description.registered or named or text.get("vocab_size", BPE_IDS) >= BPE_IDS
@@ -329,7 +331,7 @@ def reads_words(description: Description) -> bool:
 
 @contextmanager
 def _keep_logging() -> Iterator[None]:
-    """Afterwards logging is as it was; what open_clip says through the root logger gives that a handler."""
+    """Keep logging as it was: what open_clip says through the root logger would give that a handler."""
     handlers = list(logging.root.handlers)
     disabled = logging.root.manager.disable
     try:
@@ -372,7 +374,9 @@ def build(description: Description, pretrained: str) -> Any:
 
 
 def _recipe(preprocess: Mapping[str, Any]) -> dict[str, Any]:
-    """How images are made, as open_clip makes them: three means, and what it does with other values."""
+    """Return how images are made, as open_clip makes them: three means, and what it does with other
+    values.
+    """
     recipe = dict(preprocess)
     for name in ("mean", "std"):
         recipe[name] = np.broadcast_to(np.asarray(preprocess[name], dtype=float), 3).tolist()
@@ -403,7 +407,7 @@ def _require_context(network: Any, description: Description) -> None:
 
 @_keep_logging()
 def _build_model(description: Description, pretrained: str) -> tuple[Any, tuple[str, ...]]:
-    """The model with its weights, and what was changed to make them fit."""
+    """Return the model with its weights, and what was changed to make them fit."""
     if ":" in description.name:
         place = Path(description.name.removeprefix(LOCAL))
         network = _create_model(description.name, place, place, load_weights=not place.is_dir())
@@ -464,7 +468,8 @@ def _checkpoint(description: Description, pretrained: str) -> Path:
 
 
 def _instantiate(description: Description) -> Any:
-    """The model with random weights, made by open_clip from a local folder that holds the configuration.
+    """Return the model with random weights, made by open_clip from a local folder that holds the
+    configuration.
 
     Weights of single towers would come from a hub; whoever wants pre-trained weights names a tag or a file.
     """
@@ -487,7 +492,9 @@ def _create_model(source: str, name: str | Path, fetched: str | Path, *, load_we
 
 
 def _weights_in(folder: Path) -> Path:
-    """The file of a folder that open_clip reads: of its own names, else of safetensors, else the first."""
+    """Return the file of a folder that open_clip reads: of its own names, else of safetensors, else the
+    first.
+    """
     files = [file for file in sorted(folder.iterdir()) if file.suffix in CHECKPOINTS]
     require(files, f"{folder} holds no weights ({', '.join(CHECKPOINTS)})", FileNotFoundError)
     return min(files, key=lambda file: (not file.name.startswith("open_clip"), file.suffix != CHECKPOINTS[0]))

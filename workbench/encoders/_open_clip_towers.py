@@ -34,7 +34,7 @@ BUCKETS = 4
 
 
 def read_image(visual: Any, pixels: Tensor, *, joint: bool) -> tuple[Any, Tensor]:
-    """What an image tower says of images.
+    """Return what an image tower says of images.
 
     Args:
         visual: the image tower.
@@ -83,7 +83,9 @@ def read_image(visual: Any, pixels: Tensor, *, joint: bool) -> tuple[Any, Tensor
 
 
 def _image_projection(visual: Any) -> Any:
-    """What brings patch tokens into the joint space: a matrix or a module, or ``None`` where nothing does."""
+    """Return what brings patch tokens into the joint space: a matrix or a module, or ``None`` where nothing
+    does.
+    """
     if isinstance(visual, VisionTransformer):
         return visual.proj if visual.attn_pool is None else None
     if isinstance(visual, ModifiedResNet):
@@ -97,7 +99,7 @@ def _text_projection(tower: Any) -> Any:
 
 
 def image_width(visual: Any) -> int:
-    """Width of an image tower's tokens, before they are brought into the joint space."""
+    """Return the width of an image tower's tokens, before they are brought into the joint space."""
     if isinstance(visual, VisionTransformer):
         return int(visual.conv1.out_channels)
     resnet = isinstance(visual, ModifiedResNet)
@@ -111,7 +113,7 @@ def _trunk(visual: nn.Module) -> Any:
 
 
 def token_sequence(trunk: Any, features: Tensor) -> Tensor:
-    """Features of a timm model as ``(N, P, W)``, whether they come as tokens or as a grid.
+    """Return features of a timm model as ``(N, P, W)``, whether they come as tokens or as a grid.
 
     Args:
         trunk: the timm model.
@@ -127,7 +129,7 @@ def token_sequence(trunk: Any, features: Tensor) -> Tensor:
 
 
 def read_text(tower: Any, ids: Tensor, *, joint: bool) -> tuple[Tensor, Tensor, Tensor]:
-    """What a text tower says of texts.
+    """Return what a text tower says of texts.
 
     Args:
         tower: the text tower (``CLIP`` itself, or its ``text``).
@@ -152,7 +154,8 @@ def read_text(tower: Any, ids: Tensor, *, joint: bool) -> tuple[Tensor, Tensor, 
 
 
 def _open_clip_text(tower: Any, ids: Tensor) -> tuple[Tensor, Tensor]:
-    """Pooled and projected vector, and tokens after the final norm (at least as many as columns of ``ids``).
+    """Return pooled and projected vector, and tokens after the final norm (at least as many as columns of
+    ``ids``).
 
     A causal tower never looks at what follows a text, so texts of like length go together and their padding
     is left out; that is exact and takes a third of the time. A tower that looks both ways, or at the end of
@@ -177,7 +180,7 @@ def _open_clip_text(tower: Any, ids: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def group_by_length(size: Tensor) -> tuple[Tensor, ...]:
-    """Rows of texts of like length ``size (N,)``, in a few groups.
+    """Return rows of texts of like length ``size (N,)``, in a few groups.
 
     On a GPU all are one group: to start a group's layers takes longer than to compute the padding that it
     saves.
@@ -188,7 +191,9 @@ def group_by_length(size: Tensor) -> tuple[Tensor, ...]:
 
 
 def restore_order(values: list[Tensor], rows: tuple[Tensor, ...], length: int) -> Tensor:
-    """``(N, length, W)`` tokens of groups of texts, padded to ``length``, in the order of the texts."""
+    """Return ``(N, length, W)`` tokens of groups of texts, padded to ``length``, in the order of the
+    texts.
+    """
     padded = [nn.functional.pad(tokens, (0, 0, 0, length - tokens.shape[1])) for tokens in values]
     return torch.cat(padded)[torch.cat(rows).argsort()]
 
@@ -248,18 +253,20 @@ _STEM = (
 
 
 def text_tower(network: Any) -> Any:
-    """The module that encodes text: a part of the model, or, in the class ``CLIP``, the model itself."""
+    """Return the module that encodes text: a part of the model, or, in the class ``CLIP``, the model
+    itself.
+    """
     return getattr(network, "text", network)
 
 
 def tower_parameters(tower: nn.Module) -> dict[str, nn.Parameter]:
-    """Parameters of an image or text tower, by name."""
+    """Return parameters of an image or text tower, by name."""
     other = ("visual.", "logit_") if hasattr(tower, "visual") else ()
     return {name: parameter for name, parameter in tower.named_parameters() if not name.startswith(other)}
 
 
 def is_projection(tower: nn.Module, name: str) -> bool:
-    """Whether a parameter serves the model's own pooled vector only, and not its tokens."""
+    """Return whether a parameter serves the model's own pooled vector only, and not its tokens."""
     if isinstance(tower, VisionTransformer):
         return name.startswith(("proj", "attn_pool")) or (
             tower.attn_pool is not None and name.startswith("ln_post")
@@ -272,7 +279,7 @@ def is_projection(tower: nn.Module, name: str) -> bool:
 
 
 def depths(tower: nn.Module) -> dict[str, int]:
-    """Depth of every parameter of an image or text tower, by name; 0 = after the last block."""
+    """Return the depth of every parameter of an image or text tower, by name; 0 = after the last block."""
     if not isinstance(tower, TimmModel):
         return depths_of(tower_parameters(tower))
     matcher = tower.trunk.group_matcher(coarse=True)
@@ -284,7 +291,7 @@ def depths(tower: nn.Module) -> dict[str, int]:
 
 
 def depths_of(names: Iterable[str]) -> dict[str, int]:
-    """Depths by parameter name alone.
+    """Return depths by parameter name alone.
 
     Args:
         names: parameter names of one tower, e.g. ``"transformer.resblocks.3.ln_1.weight"``; the stages of a
@@ -326,7 +333,7 @@ class Branch(nn.Module):
         self.batch_first = getattr(getattr(tower, "transformer", None), "batch_first", True)
 
     def forward(self, passes: list[Pass], ids: Tensor | None = None) -> Tensor:
-        """Tokens of the branch.
+        """Return tokens of the branch.
 
         Args:
             passes: what ``record_passes`` saw.
@@ -350,7 +357,7 @@ class Branch(nn.Module):
         return tokens
 
     def groups(self, role: str) -> list[ParameterGroup]:
-        """The parameters, as deep as the blocks that they were copied from."""
+        """Return the parameters, as deep as the blocks that they were copied from."""
         depth = {"norm": 0} | {str(place): len(self.blocks) - place for place in range(len(self.blocks))}
         parts = {"norm": self.norm, **dict(self.blocks.named_children())}
         groups = []
@@ -362,7 +369,7 @@ class Branch(nn.Module):
 
 @contextmanager
 def record_passes(branch: Branch | None, tower: Any) -> Iterator[list[Pass]]:
-    """Inside, every pass through the tower notes what its last blocks read; without a branch nothing is
+    """Note within the block what the last blocks of the tower read in every pass; without a branch nothing is
     noted.
     """
     seen: list[Pass] = []
@@ -376,7 +383,7 @@ def record_passes(branch: Branch | None, tower: Any) -> Iterator[list[Pass]]:
 
 
 def token_widths(network: Any, *, joint: bool) -> tuple[int, int]:
-    """Width of the tokens of images and of texts, as ``read_image`` and ``read_text`` give them.
+    """Return the width of the tokens of images and of texts, as ``read_image`` and ``read_text`` give them.
 
     Args:
         network: the open_clip model.

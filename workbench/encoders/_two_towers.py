@@ -65,11 +65,11 @@ class TwoTowers(Encoder):
         return float(scale.exp()), 0.0 if shift is None else float(shift)
 
     def read_images(self, pixels: Tensor) -> tuple[Any, Tensor, Tensor]:
-        """``(N, D)`` pooled vectors, not yet normalised, ``(N, P, W)`` tokens and their mask."""
+        """Return ``(N, D)`` pooled vectors, not yet normalised, ``(N, P, W)`` tokens and their mask."""
         raise NotImplementedError
 
     def read_texts(self, ids: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """``(N, D)`` pooled vectors, not yet normalised, ``(N, L, W)`` tokens and their mask."""
+        """Return ``(N, D)`` pooled vectors, not yet normalised, ``(N, L, W)`` tokens and their mask."""
         raise NotImplementedError
 
     def tower(self, side: str) -> Any:
@@ -85,11 +85,11 @@ class TwoTowers(Encoder):
         raise NotImplementedError
 
     def widths(self) -> tuple[int, int]:
-        """Widths of the tokens of images and of texts."""
+        """Return widths of the tokens of images and of texts."""
         raise NotImplementedError
 
     def depth(self) -> Mapping[str, int]:
-        """Depth of the weights of the model, by name."""
+        """Return the depth of the weights of the model, by name."""
         raise NotImplementedError
 
     def finish(
@@ -160,8 +160,8 @@ class TwoTowers(Encoder):
         return Embedding(normalize(pooled, dim=-1), log_var, parts, mask)
 
     def train(self, mode: bool = True) -> Self:
-        """Training mode, except for frozen towers: batch statistics and dropout stay as in evaluation. Next
-        to adapters, batch statistics stay too.
+        """Return training mode, except for frozen towers: batch statistics and dropout stay as in evaluation.
+        Next to adapters, batch statistics stay too.
         """
         super().train(mode)
         for name, part in self.network.named_children():
@@ -175,8 +175,8 @@ class TwoTowers(Encoder):
         return self
 
     def groups(self) -> list[ParameterGroup]:
-        """Both towers by depth, and the heads, adapters among them; every trainable parameter occurs exactly
-        once.
+        """Return both towers by depth, and the heads, adapters among them; every trainable parameter occurs
+        exactly once.
         """
         branches = {"image": self.image_branch, "text": self.text_branch}
         depth = self.depth()
@@ -211,14 +211,14 @@ class TwoTowers(Encoder):
         return self.lora is not None and self.lora.on(side)
 
     def _of_side(self, side: str) -> dict[str, nn.Parameter]:
-        """Weights of a tower, by their names in the model."""
+        """Return weights of a tower, by their names in the model."""
         return {name: p for name, p in self.network.named_parameters() if self.side_of(name) == side}
 
     def _watching(self, side: str, branch: Branch | None) -> Any:
         return record_passes(branch, self.tower(side)) if branch else nullcontext([])
 
     def _choose_parameters(self) -> None:
-        """Only what takes part trains: no logit scale (an objective has its own), no decoder, no unused
+        """Train only what takes part: no logit scale (an objective has its own), no decoder, no unused
         projection.
         """
         for name, parameter in self.network.named_parameters():
@@ -258,8 +258,8 @@ class TokenHead(nn.Module):
         self.pooling = POOLINGS[pooling]()
 
     def forward(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Tokens ``(N, P, W)`` and mask ``(N, P)`` to the pooled ``(N, D)`` and the mapped tokens ``(N, P,
-        D)``.
+        """Return tokens ``(N, P, W)`` and mask ``(N, P)`` to the pooled ``(N, D)`` and the mapped tokens
+        ``(N, P, D)``.
         """
         parts = self.linear(tokens)
         return self.pooling(parts, mask), parts

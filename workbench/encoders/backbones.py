@@ -65,7 +65,7 @@ class Preparation:
     fill: int = field(default=0, repr=False)
 
     def __call__(self, image: Image.Image) -> Tensor:
-        """``PIL.Image`` -> ``(3, H, W)`` uint8."""
+        """Return ``PIL.Image`` -> ``(3, H, W)`` uint8."""
         height, width = self.size
         image = image if image.mode == "RGB" else image.convert("RGB")
         new = self._scaled_size(image.width, image.height)
@@ -79,7 +79,7 @@ class Preparation:
         return torch.from_numpy(np.asarray(image).transpose(2, 0, 1).copy())
 
     def _scaled_size(self, width: int, height: int) -> tuple[int, int]:
-        """Width and height to which an image is scaled before it is cropped or padded."""
+        """Return the width and height to which an image is scaled before it is cropped or padded."""
         if self.resize == "squash":
             return self.size[1], self.size[0]
         if self.resize == "shortest" and self.size[0] == self.size[1]:
@@ -93,7 +93,7 @@ class Preparation:
 
 
 def _offset(length: int, wanted: int) -> int:
-    """Where a side begins in the result; below 0 where it is cropped."""
+    """Return where a side begins in the result; below 0 where it is cropped."""
     return (wanted - length) // 2 if wanted > length else -round((length - wanted) / 2)
 
 
@@ -122,8 +122,8 @@ class Backbone:
     std: tuple[float, ...]
 
     def identity(self) -> str:
-        """Hash of the weights and of the preparation: two backbones with the same identity give the same
-        features.
+        """Return the hash of the weights and of the preparation: two backbones with the same identity give
+        the same features.
         """
         digest = hashlib.sha256(repr((self.preparation, self.mean, self.std)).encode())
         for name, value in sorted(self.network.state_dict().items()):
@@ -132,7 +132,7 @@ class Backbone:
         return digest.hexdigest()
 
     def features(self, pixels: Tensor) -> Tensor:
-        """Features ``(n, K, D)`` of uint8 pixels ``(n, 3, H, W)``, on the network's device."""
+        """Return features ``(n, K, D)`` of uint8 pixels ``(n, 3, H, W)``, on the network's device."""
         device = next(self.network.parameters()).device
         mean, std = (torch.tensor(values, device=device).view(1, 3, 1, 1) for values in (self.mean, self.std))
         # Convolutions on a CPU take a third less time with the channels last.
@@ -141,7 +141,7 @@ class Backbone:
 
 
 def named_backbones() -> dict[str, Callable[[], Backbone]]:
-    """The backbones that have a name: ours, and those of installed packages."""
+    """Return the backbones that have a name: ours, and those of installed packages."""
 
     def maker(entry: EntryPoint) -> Callable[[], Backbone]:
         return lambda: entry.load()()
@@ -273,7 +273,7 @@ def extract(
     batch_size: int = 32,
     progress: bool = True,
 ) -> Features:
-    """Features of a split's images, from the cache where they lie there.
+    """Return features of a split's images, from the cache where they lie there.
 
     Args:
         split: its images are opened only when they are needed.
@@ -305,7 +305,7 @@ def extract(
 
 @torch.inference_mode()
 def image_features(images: Sequence[Image.Image], backbone: str) -> Tensor:
-    """Features ``(n, K, D)`` of loose images, float32, rounded as those on disk are.
+    """Return features ``(n, K, D)`` of loose images, float32, rounded as those on disk are.
 
     Args:
         images: any sizes.
@@ -324,7 +324,7 @@ _cached = lru_cache(maxsize=2)(load)
 
 
 def cache_key(split: Split, backbone: Backbone) -> str:
-    """What tells these features from others: 24 hexadecimal digits."""
+    """Return what tells these features from others: 24 hexadecimal digits."""
     digest = hashlib.sha256(backbone.identity().encode())
     for row, image_id in enumerate(split.image_ids):
         digest.update(f"{len(image_id)}:{image_id}".encode())

@@ -87,7 +87,7 @@ class Encoder(Checked, nn.Module):
 
     @classmethod
     def text_features(cls, **options: Any) -> dict[str, dict[str, Any]]:
-        """Signals that the encoder reads from ``Batch.signals``: name -> options for ``text.load(name,
+        """Return signals that the encoder reads from ``Batch.signals``: name -> options for ``text.load(name,
         **options)``.
 
         Args:
@@ -97,7 +97,7 @@ class Encoder(Checked, nn.Module):
 
     @classmethod
     def complete(cls, options: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:
-        """Options with what only the experiment knows, as far as the encoder takes it.
+        """Return options with what only the experiment knows, as far as the encoder takes it.
 
         Args:
             options: as the user gave them; they stand, apart from ``pretrained``.
@@ -122,11 +122,13 @@ class Encoder(Checked, nn.Module):
         raise NotImplementedError(f"{type(self).__name__} does not encode captions")
 
     def text_backbone(self) -> Mapping[str, int]:
-        """Depth of each parameter that is pre-trained and reads text, by name; all others are head."""
+        """Return the depth of each parameter that is pre-trained and reads text, by name; all others are
+        head.
+        """
         return {}
 
     def groups(self) -> list[ParameterGroup]:
-        """Parameters by role and depth; every trainable parameter occurs exactly once."""
+        """Return parameters by role and depth; every trainable parameter occurs exactly once."""
         depth = self.text_backbone()
         named = {name: p for name, p in self.named_parameters() if p.requires_grad}
         groups = [ParameterGroup("head", {name: p for name, p in named.items() if name not in depth})]
@@ -177,7 +179,7 @@ class Pair(nn.Module):
         return self.other if hasattr(self, "other") else self.image
 
     def groups(self) -> list[ParameterGroup]:
-        """Parameter groups of both sides, without the tower that serves no side."""
+        """Return parameter groups of both sides, without the tower that serves no side."""
         if self.image is self.text:
             return self.image.groups()
         image = [group for group in self.image.groups() if group.role != "text_backbone"]

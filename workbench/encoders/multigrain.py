@@ -111,7 +111,9 @@ class Grain(nn.Module):
         return Embedding(normalize(fused, dim=-1), parts=parts, mask=mask)
 
     def local_features(self, base: Embedding, guide: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Local features after they met, their mask, and the global vector in the width of the embedding."""
+        """Return local features after they met, their mask, and the global vector in the width of the
+        embedding.
+        """
         if base.parts is None or base.mask is None:
             raise ValueError(
                 "multigrain: the base gives no local features; choose 'towers', 'regions' or 'sequence'"
@@ -125,7 +127,7 @@ class Grain(nn.Module):
         return self.mix_parts(base.parts, base.mask), base.mask, self.of_guide(guide)
 
     def mix_parts(self, parts: Tensor, mask: Tensor) -> Tensor:
-        """The local features ``(N, P, D)`` after they met, as unit vectors."""
+        """Return the local features ``(N, P, D)`` after they met, as unit vectors."""
         index = PackedIndex(mask)
         rows = self.of_parts(index.rows(parts))
         for layer in self.layers:
@@ -133,7 +135,7 @@ class Grain(nn.Module):
         return index.pad(normalize(rows, dim=-1))
 
     def weights(self, base: Embedding, guide: Tensor) -> tuple[Tensor, Tensor]:
-        """Weights of GGLA ``(N, P)`` and the mask ``(N, P)``.
+        """Return weights of GGLA ``(N, P)`` and the mask ``(N, P)``.
 
         Raises:
             ValueError: the pooling is another.
@@ -173,7 +175,7 @@ class ReleasedGrain(Grain):
         return Embedding(gate(local, normalize(guide, dim=-1)), parts=parts, mask=mask, local=local)
 
     def mix_parts(self, parts: Tensor, mask: Tensor) -> Tensor:
-        """The local features after they met, as they are, padding too."""
+        """Return the local features after they met, as they are, padding too."""
         parts = self.of_parts(parts)
         for layer in self.layers:
             parts = layer(parts, src_key_padding_mask=~mask)
@@ -181,8 +183,8 @@ class ReleasedGrain(Grain):
 
 
 def two_largest(parts: Tensor, mask: Tensor) -> Tensor:
-    """``(N, D)``: the mean of the two largest values of each coordinate over the real parts ``(N, P, D)``;
-    of a single part, the part.
+    """Return ``(N, D)``: the mean of the two largest values of each coordinate over the real parts ``(N, P,
+    D)``; of a single part, the part.
     """
     most = parts.masked_fill(~mask[..., None], -torch.inf).topk(min(2, parts.shape[1]), dim=1).values
     total = most.masked_fill(most.isneginf(), 0).sum(1)
@@ -275,7 +277,7 @@ class MultiGrain(Encoder):
 
     @classmethod
     def complete(cls, options: Options, facts: Options) -> dict[str, Any]:
-        """The facts go to the wrapped encoders."""
+        """Return the facts go to the wrapped encoders."""
         out = dict(options)
         for side, default in (("base", "towers"), ("text_base", ""), ("guide", "")):
             name = options.get(side, default)
@@ -317,7 +319,7 @@ class MultiGrain(Encoder):
 
     @torch.no_grad()
     def weights(self, side: Literal["image", "text"], batch: Batch) -> tuple[Tensor, Tensor]:
-        """How much each region, patch or word counts, for a figure.
+        """Return how much each region, patch or word counts, for a figure.
 
         Args:
             side: whose.
@@ -334,7 +336,7 @@ class MultiGrain(Encoder):
         return grain.weights(*self._side(side, batch))
 
     def train(self, mode: bool = True) -> Self:
-        """Training mode, except for what is frozen."""
+        """Return training mode, except for what is frozen."""
         super().train(mode)
         if self.guiding == "base":
             self.base.eval()
@@ -343,7 +345,7 @@ class MultiGrain(Encoder):
         return self
 
     def groups(self) -> list[ParameterGroup]:
-        """Those of the base, where it trains, and what is of this encoder's own."""
+        """Return those of the base, where it trains, and what is of this encoder's own."""
         grains = ("image_grain.", "text_grain.")
         own = {name: p for name, p in self.named_parameters() if name.startswith(grains)}
         return [*([] if self.guiding == "base" else self.base.groups()), ParameterGroup("head", own)]
@@ -372,7 +374,7 @@ class MultiGrain(Encoder):
         return widths
 
     def _side(self, side: Literal["image", "text"], batch: Batch) -> tuple[Embedding, Tensor]:
-        """Local features of the images or of the captions, and their global vectors."""
+        """Return local features of the images or of the captions, and their global vectors."""
 
         def embed(pair: Pair) -> Embedding:
             return pair.image.images(batch) if side == "image" else pair.text.texts(batch)
@@ -391,8 +393,8 @@ class MultiGrain(Encoder):
 
 
 def _word_vectors(text: Encoder, batch: Batch) -> tuple[Tensor, Tensor]:
-    """Vectors ``(T, L, word_dim)`` of the words that an encoder of captions reads, as constants, and their
-    mask.
+    """Return vectors ``(T, L, word_dim)`` of the words that an encoder of captions reads, as constants, and
+    their mask.
     """
     words = getattr(text, "words", None)
     if words is None:

@@ -16,7 +16,7 @@ from torch.nn.utils.rnn import PackedSequence
 
 
 def uses_padded_form(parts: Tensor) -> bool:
-    """Whether the padded forms run, for parts that lie where these do."""
+    """Return whether the padded forms run, for parts that lie where these do."""
     return parts.is_cuda
 
 
@@ -37,11 +37,11 @@ class PackedIndex:
         return self.mask.flatten().nonzero()[:, 0]
 
     def rows(self, parts: Tensor) -> Tensor:
-        """The real ones ``(R, ...)`` of the parts ``(N, P, ...)``."""
+        """Return the real ones ``(R, ...)`` of the parts ``(N, P, ...)``."""
         return parts.flatten(0, 1).index_select(0, self.places)
 
     def pad(self, rows: Tensor) -> Tensor:
-        """Rows ``(R, ...)`` as ``(N, P, ...)``, with 0 where nothing is real."""
+        """Return rows ``(R, ...)`` as ``(N, P, ...)``, with 0 where nothing is real."""
         flat = rows.new_zeros(self.mask.numel(), *rows.shape[1:])
         return flat.index_copy(0, self.places, rows).reshape(*self.mask.shape, *rows.shape[1:])
 
@@ -55,23 +55,23 @@ class PackedIndex:
         return order, rows, list(zip(counts.tolist(), distinct.tolist(), strict=True))
 
     def blocks(self, rows: Tensor) -> list[Tensor]:
-        """The sets of each size as ``(count, size, ...)``, smallest first."""
+        """Return the sets of each size as ``(count, size, ...)``, smallest first."""
         _, index, shapes = self._by_size
         parts = torch.split(rows.index_select(0, index), [count * size for count, size in shapes])
         return [part.reshape(*shape, *rows.shape[1:]) for part, shape in zip(parts, shapes, strict=True)]
 
     def join_sets(self, blocks: list[Tensor]) -> Tensor:
-        """``(N, ...)`` in the order of the sets, from one ``(count, ...)`` for each size."""
+        """Return ``(N, ...)`` in the order of the sets, from one ``(count, ...)`` for each size."""
         return torch.cat(blocks).index_select(0, self._by_size[0].argsort())
 
     def join_rows(self, blocks: list[Tensor]) -> Tensor:
-        """``(R, ...)`` in the order of the rows, from one ``(count, size, ...)`` for each size."""
+        """Return ``(R, ...)`` in the order of the rows, from one ``(count, size, ...)`` for each size."""
         flat = torch.cat([block.flatten(0, 1) for block in blocks])
         return flat.index_select(0, self._by_size[1].argsort())
 
 
 def attention(layer: nn.MultiheadAttention, rows: Tensor, index: PackedIndex) -> Tensor:
-    """Self-attention among the parts of each set, ``(R, D)`` to ``(R, D)``."""
+    """Return self-attention among the parts of each set, ``(R, D)`` to ``(R, D)``."""
     if uses_padded_form(rows):
         parts = index.pad(rows)
         seen = layer(parts, parts, parts, key_padding_mask=~index.mask, need_weights=False)[0]
@@ -89,7 +89,7 @@ def attention(layer: nn.MultiheadAttention, rows: Tensor, index: PackedIndex) ->
 
 
 def transformer(layer: nn.TransformerEncoderLayer, rows: Tensor, index: PackedIndex) -> Tensor:
-    """A transformer layer over the parts of each set, ``(R, D)`` to ``(R, D)``."""
+    """Return a transformer layer over the parts of each set, ``(R, D)`` to ``(R, D)``."""
     if uses_padded_form(rows):
         return index.rows(layer(index.pad(rows), src_key_padding_mask=~index.mask))
 
@@ -103,7 +103,7 @@ def transformer(layer: nn.TransformerEncoderLayer, rows: Tensor, index: PackedIn
 
 
 def gru(rnn: nn.GRU, rows: Tensor, sizes: Tensor) -> list[Tensor]:
-    """The hidden states of a GRU of one layer.
+    """Return the hidden states of a GRU of one layer.
 
     Args:
         rnn: reads in one direction or in both.
@@ -130,8 +130,8 @@ def gru(rnn: nn.GRU, rows: Tensor, sizes: Tensor) -> list[Tensor]:
 
 
 def _states(packed: Tensor, counts: list[int], back: int, weights: Sequence[Tensor]) -> Tensor:
-    """One direction as PyTorch computes it. PyTorch takes each step as a slice of one tensor, and on the way
-    back fills a tensor of that size for every step; a split has one gradient for all.
+    """Return one direction as PyTorch computes it. PyTorch takes each step as a slice of one tensor, and on
+    the way back fills a tensor of that size for every step; a split has one gradient for all.
     """
     of_parts, of_states, bias, bias_of_states = weights
     steps = torch.split(linear(packed, of_parts, bias), counts)

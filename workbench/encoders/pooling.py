@@ -51,7 +51,7 @@ class Pooling(nn.Module):
         return self.pool_rows(index.rows(parts), index)
 
     def pool_rows(self, rows: Tensor, index: PackedIndex) -> Tensor:
-        """As ``forward``, of real parts end to end.
+        """Return what ``forward`` does, for real parts end to end.
 
         Args:
             rows: ``(R, D)``.
@@ -76,7 +76,7 @@ class Mean(Pooling):
     """The mean of the real parts."""
 
     def pool(self, rows: Tensor, index: PackedIndex) -> Tensor:
-        """Mean over the real parts."""
+        """Return the mean over the real parts."""
         return torch.segment_reduce(rows, "mean", lengths=index.sizes)
 
 
@@ -84,7 +84,7 @@ class Max(Pooling):
     """The maximum of the real parts, dimension by dimension."""
 
     def pool(self, rows: Tensor, index: PackedIndex) -> Tensor:
-        """Maximum over the real parts."""
+        """Return the maximum over the real parts."""
         # not torch.segment_reduce, whose gradient is wrong where parts of a set are equal
         return index.join_sets([block.amax(1) for block in index.blocks(rows)])
 
@@ -106,7 +106,7 @@ class GPO(Pooling):
         self.score = nn.Linear(d_hidden, 1, bias=False)
 
     def weights(self, sizes: Tensor) -> Tensor:
-        """Weights of the sorted positions.
+        """Return weights of the sorted positions.
 
         Args:
             sizes: ``(N,)`` real parts of each set, all at least 1.
@@ -124,7 +124,7 @@ class GPO(Pooling):
         return softmax_weights(scores, real, self.temperature)[which]
 
     def pool(self, rows: Tensor, index: PackedIndex) -> Tensor:
-        """Weighted sum of the sorted parts."""
+        """Return weighted sum of the sorted parts."""
         if packed.uses_padded_form(rows):
             weights = self.weights(index.sizes).to(rows.dtype)
             return sorted_sum(index.pad(rows), index.mask, weights)
@@ -134,7 +134,7 @@ class GPO(Pooling):
 
 
 def sort_descending(parts: Tensor) -> Tensor:
-    """``(N, D, P)`` every dimension of the sets ``(N, P, D)`` sorted by itself, largest first."""
+    """Return ``(N, D, P)`` every dimension of the sets ``(N, P, D)`` sorted by itself, largest first."""
     columns = parts.transpose(1, 2).contiguous()
     # numpy sorts many short rows several times as fast as PyTorch.
     values = columns.detach().to(torch.promote_types(columns.dtype, torch.float32))
@@ -143,8 +143,8 @@ def sort_descending(parts: Tensor) -> Tensor:
 
 
 def position_code(length: int, size: int) -> Tensor:
-    """Sinusoidal codes ``PE[p, 2k] = sin(p * 10000^(-2k/size))``, ``PE[p, 2k+1] = cos(same)``, positions from
-    0.
+    """Return sinusoidal codes ``PE[p, 2k] = sin(p * 10000^(-2k/size))``, ``PE[p, 2k+1] = cos(same)``,
+    positions from 0.
 
     Args:
         length: number of positions.
@@ -162,12 +162,12 @@ def position_code(length: int, size: int) -> Tensor:
 
 
 def softmax_weights(scores: Tensor, real: Tensor, temperature: float) -> Tensor:
-    """``softmax(scores / temperature)`` over the real positions; exactly 0 elsewhere."""
+    """Return ``softmax(scores / temperature)`` over the real positions; exactly 0 elsewhere."""
     return (scores / temperature).masked_fill(~real, -torch.inf).softmax(-1)
 
 
 def sorted_sum(parts: Tensor, mask: Tensor, weights: Tensor) -> Tensor:
-    """``sum_k weights[k] * X_sorted[k]``, every dimension sorted by itself in descending order.
+    """Return ``sum_k weights[k] * X_sorted[k]``, every dimension sorted by itself in descending order.
 
     Args:
         parts: ``(N, P, D)``.
@@ -216,7 +216,7 @@ class Projection(nn.Module):
         )
 
     def forward(self, rows: Tensor) -> Tensor:
-        """The real parts ``(R, D_in)`` to ``(R, D_out)``."""
+        """Return the real parts ``(R, D_in)`` to ``(R, D_out)``."""
         mapped: Tensor = self.linear(rows)
         return mapped if self.mlp is None else mapped + self.mlp(rows)
 
@@ -247,7 +247,7 @@ class LogVar(Pooling):
         self.pooling = POOLINGS[pooling]()
 
     def pool(self, rows: Tensor, index: PackedIndex) -> Tensor:
-        """Log sigma squared ``(N, D)`` of the real parts ``(R, W)``."""
+        """Return the log sigma squared ``(N, D)`` of the real parts ``(R, W)``."""
         return self.pooling.pool(self.linear(rows), index)
 
 
@@ -275,7 +275,7 @@ class GuidedPooling(nn.Module):
         self.of_guide, self.of_parts = (nn.Linear(embed_dim, maps * map_dim, bias=False) for _ in range(2))
 
     def weights(self, guide: Tensor, parts: Tensor, mask: Tensor) -> Tensor:
-        """Weights of the local features.
+        """Return weights of the local features.
 
         Args:
             guide: ``(N, D)`` global vectors.
@@ -304,7 +304,7 @@ class GuidedPooling(nn.Module):
         return (dots / lengths).mean(-1).masked_fill(~mask, -torch.inf).softmax(-1).to(parts.dtype)
 
     def forward(self, guide: Tensor, parts: Tensor, mask: Tensor) -> Tensor:
-        """``(N, D)``: the weighted sum of the parts."""
+        """Return ``(N, D)``: the weighted sum of the parts."""
         return torch.einsum("np,npd->nd", self.weights(guide, parts, mask), parts)
 
 
@@ -325,7 +325,7 @@ class ValuePooling(nn.Module):
         self.query, self.key, self.value = (nn.Linear(embed_dim, heads * embed_dim) for _ in range(3))
 
     def weights(self, guide: Tensor, parts: Tensor, mask: Tensor) -> Tensor:
-        """``(N, P)`` weights of the parts, the mean over heads; a row sums to 1."""
+        """Return ``(N, P)`` weights of the parts, the mean over heads; a row sums to 1."""
         return self._weights_by_head(guide, parts, mask).mean(1)
 
     def _weights_by_head(self, guide: Tensor, parts: Tensor, mask: Tensor) -> Tensor:
@@ -336,7 +336,7 @@ class ValuePooling(nn.Module):
         return cosines.masked_fill(~mask[:, None], -torch.inf).softmax(-1)
 
     def forward(self, guide: Tensor, parts: Tensor, mask: Tensor) -> Tensor:
-        """``(N, D)`` from global vectors ``(N, D)``, parts ``(N, P, D)`` and mask ``(N, P)``."""
+        """Return ``(N, D)`` from global vectors ``(N, D)``, parts ``(N, P, D)`` and mask ``(N, P)``."""
         values = self.value(parts).unflatten(-1, (self.heads, -1))
         return torch.einsum("nhp,nphd->nhd", self._weights_by_head(guide, parts, mask), values).mean(1)
 
@@ -360,12 +360,12 @@ class Gate(nn.Module):
 
 
 def head_count(embed_dim: int, most: int) -> int:
-    """As many attention heads as divide the width, up to ``most``."""
+    """Return as many attention heads as divide the width, up to ``most``."""
     return next(count for count in HEADS if count <= most and embed_dim % count == 0)
 
 
 def meeting_layer(embed_dim: int, heads: int, hidden_dim: int, dropout: float) -> nn.TransformerEncoderLayer:
-    """One transformer layer over a set; as many heads as divide the width, up to ``heads``."""
+    """Return one transformer layer over a set; as many heads as divide the width, up to ``heads``."""
     return nn.TransformerEncoderLayer(
         embed_dim, head_count(embed_dim, heads), hidden_dim, dropout, batch_first=True
     )
@@ -395,7 +395,7 @@ class RegionAttention(nn.Module):
         self.feed_forward = nn.Sequential(nn.Linear(dim, dim), nn.ReLU(), nn.Linear(dim, dim))
 
     def forward(self, rows: Tensor, index: PackedIndex) -> Tensor:
-        """Regions ``(R, D)``, the real ones of all images end to end, in the light of one another."""
+        """Return regions ``(R, D)``, the real ones of all images end to end, in the light of one another."""
         length = index.mask.shape[1]
         code = self.dropout(self.code(position_code(length, CODE).to(rows)))
         places = index.mask.cumsum(1)[index.mask] - 1 if self.renumber else index.places % length

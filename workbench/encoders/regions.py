@@ -83,8 +83,8 @@ class Regions(Encoder):
         return Embedding(mean, log_var, index.pad(rows), index.mask)
 
     def seen_mask(self, features: Tensor) -> Tensor:
-        """``(I, K)`` True for the regions that this pass sees: all of them, unless in training. Rows of zeros
-        are padding and no regions, but for an image that has no other.
+        """Return ``(I, K)`` True for the regions that this pass sees: all of them, unless in training. Rows
+        of zeros are padding and no regions, but for an image that has no other.
         """
         real = features.ne(0).any(-1)
         real |= ~real.any(1, keepdim=True)

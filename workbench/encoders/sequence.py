@@ -92,7 +92,7 @@ class Sequence(Encoder):
 
     @classmethod
     def complete(cls, options: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:
-        """Where weights follow, those of the text encoder are among them."""
+        """Return where weights follow, those of the text encoder are among them."""
         trains = options.get("backbone", "frozen") != "frozen"
         follow = {"backbone": "random"} if trains and "pretrained" in facts else {}
         return {**super().complete(options, facts), **follow}
@@ -101,8 +101,8 @@ class Sequence(Encoder):
     def text_features(
         cls, *, features: str = "", backbone: str = "frozen", **_: Any
     ) -> dict[str, dict[str, Any]]:
-        """``word_features`` of the frozen encoder, kept beside the image features, ``word_pieces`` of one
-        that trains, or ``tokens`` of whole words.
+        """Return ``word_features`` of the frozen encoder, kept beside the image features, ``word_pieces`` of
+        one that trains, or ``tokens`` of whole words.
         """
         if backbone != "frozen":
             return {"word_pieces": {"model": features}}
@@ -121,8 +121,8 @@ class Sequence(Encoder):
         return Embedding(mean, log_var, index.pad(rows), mask)
 
     def look_up(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """``(T, L)`` ids of the words, or their features ``(T, L, word_dim)``, and ``(T, L)`` their mask; in
-        training some words are touched, before a text encoder that trains reads them.
+        """Return ``(T, L)`` ids of the words, or their features ``(T, L, word_dim)``, and ``(T, L)`` their
+        mask; in training some words are touched, before a text encoder that trains reads them.
 
         Raises:
             ValueError: the features have another width than ``word_dim``.
@@ -148,7 +148,7 @@ class Sequence(Encoder):
         return values, mask
 
     def text_backbone(self) -> dict[str, int]:
-        """Pre-trained word vectors, or the text encoder by depth."""
+        """Return pre-trained word vectors, or the text encoder by depth."""
         if self.backbone is not None:
             return {f"backbone.{name}": depth for name, depth in self.backbone.depths().items()}
         return {"words.weight": 0} if self.warm_start else {}

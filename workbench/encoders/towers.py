@@ -107,7 +107,9 @@ class Towers(TwoTowers):
 
     @classmethod
     def text_features(cls, **options: Any) -> dict[str, dict[str, Any]]:
-        """Token ids: of words for a model that reads words, of open_clip's tokenizer for the others."""
+        """Return token ids: of words for a model that reads words, of open_clip's tokenizer for the
+        others.
+        """
         description = find_description(str(options.get("model", "scenes")))
         if not reads_words(description):
             return {"tokens": {"tokenizer": f"open_clip:{description.name}"}}
@@ -117,7 +119,7 @@ class Towers(TwoTowers):
 
     @classmethod
     def complete(cls, options: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:
-        """Without its tag a model would no longer say which activation its weights need."""
+        """Name the model with the activation that its weights need, since the tag is not kept."""
         model, tag = (str(options.get(name, "scenes")) for name in ("model", "pretrained"))
         form = fitting_model(model, tag)
         return super().complete(options, facts) | ({"model": form} if form != model else {})
@@ -133,13 +135,13 @@ class Towers(TwoTowers):
         return Preparation(size, RESIZES[resize], list(INTERPOLATIONS)[interpolation], *fill)
 
     def read_images(self, pixels: Tensor) -> tuple[Any, Tensor, Tensor]:
-        """``(N, D)`` pooled vectors, not yet normalised, ``(N, P, W)`` tokens and their mask."""
+        """Return ``(N, D)`` pooled vectors, not yet normalised, ``(N, P, W)`` tokens and their mask."""
         values = self.normalised(pixels).contiguous(memory_format=torch.channels_last)
         pooled, tokens = read_image(self.network.visual, values, joint=not self.by_tokens)
         return pooled, tokens, torch.ones(tokens.shape[:2], dtype=torch.bool, device=tokens.device)
 
     def read_texts(self, ids: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """``(N, D)`` pooled vectors, not yet normalised, ``(N, L, W)`` tokens and their mask."""
+        """Return ``(N, D)`` pooled vectors, not yet normalised, ``(N, L, W)`` tokens and their mask."""
         return read_text(text_tower(self.network), ids, joint=not self.by_tokens)
 
     def tower(self, side: str) -> Any:
@@ -159,11 +161,11 @@ class Towers(TwoTowers):
         return bool(side) and is_projection(self.tower(side), name.removeprefix(self._start(side)))
 
     def widths(self) -> tuple[int, int]:
-        """Widths of the tokens of images and of texts."""
+        """Return widths of the tokens of images and of texts."""
         return token_widths(self.network, joint=not self.by_tokens)
 
     def depth(self) -> dict[str, int]:
-        """Depth of the weights of the model, by name."""
+        """Return the depth of the weights of the model, by name."""
         out: dict[str, int] = {}
         for side in ("image", "text"):
             start = self._start(side)
@@ -171,7 +173,7 @@ class Towers(TwoTowers):
         return out
 
     def _start(self, side: str) -> str:
-        """What the names of a tower's weights begin with in the model."""
+        """Return what the names of a tower's weights begin with in the model."""
         if side == "image":
             return "visual."
         return "text." if hasattr(self.network, "text") else ""

@@ -102,13 +102,13 @@ class Transformers(TwoTowers):
 
     @classmethod
     def text_features(cls, **options: Any) -> dict[str, dict[str, Any]]:
-        """Ids of the model's own tokenizer."""
+        """Return ids of the model's own tokenizer."""
         model = str(options.get("model", ""))
         longest = longest_text(model)
         return {"word_pieces": {"model": model} | ({"max_length": longest} if longest else {})}
 
     def read_images(self, pixels: Tensor) -> tuple[Any, Tensor, Tensor]:
-        """``(N, D)`` pooled vectors, not yet normalised, ``(N, P, W)`` tokens and their mask."""
+        """Return ``(N, D)`` pooled vectors, not yet normalised, ``(N, P, W)`` tokens and their mask."""
         tower = self.tower("image")
         inputs = self._image_inputs(pixels)
         with _seen(tower) as outputs:
@@ -131,7 +131,7 @@ class Transformers(TwoTowers):
         return pooled, tokens, mask[:, first:]
 
     def read_texts(self, ids: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """``(N, D)`` pooled vectors, not yet normalised, ``(N, L, W)`` tokens and their mask."""
+        """Return ``(N, D)`` pooled vectors, not yet normalised, ``(N, L, W)`` tokens and their mask."""
         length = ids.shape[1]
         if "siglip" in self.network.config.model_type:  # it has seen texts of one length alone
             ids = nn.functional.pad(ids, (0, self.longest - length))
@@ -167,11 +167,11 @@ class Transformers(TwoTowers):
         return "_projection." in name.split(".layers.")[0] or name.partition(".")[2].startswith(POOLERS)
 
     def widths(self) -> tuple[int, int]:
-        """Widths of the tokens of images and of texts."""
+        """Return widths of the tokens of images and of texts."""
         return self._widths
 
     def depth(self) -> dict[str, int]:
-        """Depth of the weights of the model, by name."""
+        """Return the depth of the weights of the model, by name."""
         names = [plain(name) for name, _ in self.network.named_parameters()]
         out: dict[str, int] = {}
         for side, towers in TOWERS.items():
@@ -181,7 +181,7 @@ class Transformers(TwoTowers):
         return out
 
     def _image_inputs(self, pixels: Tensor) -> dict[str, Tensor]:
-        """What the model reads of images as ``transform`` made them."""
+        """Return what the model reads of images as ``transform`` made them."""
         if pixels.ndim == 4:
             return {"pixel_values": self.normalised(pixels)}
         shapes = pixels[:, -1, :2].long() + 1
@@ -193,7 +193,7 @@ class Transformers(TwoTowers):
 
     @torch.no_grad()
     def _measured(self) -> tuple[int, tuple[int, int]]:
-        """Widths of the vectors, and of the tokens of images and of texts."""
+        """Return widths of the vectors, and of the tokens of images and of texts."""
         self.network.eval()
         _, image, _ = self.read_images(self.transform(Image.new("RGB", (64, 64)))[None])
         pooled, text, _ = self.read_texts(torch.ones(1, 2, dtype=torch.long))
@@ -213,9 +213,9 @@ class Prepared:
         self.name = name
 
     def __call__(self, image: Image.Image) -> Tensor:
-        """``PIL.Image`` -> ``(3, H, W)`` uint8. A model that reads as many patches as an image's shape asks
-        for has ``(P + 1, W)``: the patches of an image, and in the last row, less one, how many lie below
-        and beside each other.
+        """Return ``PIL.Image`` -> ``(3, H, W)`` uint8. A model that reads as many patches as an image's shape
+        asks for has ``(P + 1, W)``: the patches of an image, and in the last row, less one, how many lie
+        below and beside each other.
         """
         image = image if image.mode == "RGB" else image.convert("RGB")
         read = self.processor(images=[image], do_rescale=False, do_normalize=False, return_tensors="pt")
@@ -227,7 +227,7 @@ class Prepared:
         return torch.cat([pixels, last])
 
     def scale(self) -> tuple[Tensor, Tensor]:
-        """Mean and deviation of pixels as shares of 255, from what becomes of black and of white.
+        """Return the mean and deviation of pixels as shares of 255, from what becomes of black and of white.
 
         Raises:
             ValueError: pixels of 0 to 255 cannot be had.
@@ -246,7 +246,7 @@ class Prepared:
         return (-read[0] * std)[None], std[None]
 
     def _first(self, pixels: Tensor) -> Tensor:
-        """The middle pixel ``(3, 1, 1)`` of an image, or its first patch ``(1, W)``."""
+        """Return the middle pixel ``(3, 1, 1)`` of an image, or its first patch ``(1, W)``."""
         if pixels.ndim == 2:
             return pixels[:1].float()
         height, width = pixels.shape[1:]
@@ -288,7 +288,7 @@ def _from_config(source: Any) -> Any:
 
 
 def _network(model: str, *, weights: bool) -> Any:
-    """The model, with its weights or with random ones, in float32.
+    """Return the model, with its weights or with random ones, in float32.
 
     Raises:
         ValueError: it cannot be opened, is no dual encoder, or its weights are not finite.
@@ -317,7 +317,9 @@ def _encodes_apart(network: Any) -> bool:
 
 
 def _mask_id(tokenizer: Any) -> int:
-    """The id that a masked word gets: of a mask, an unknown word or padding, unless it ends texts, else 0."""
+    """Return the id that a masked word gets: of a mask, an unknown word or padding, unless it ends texts,
+    else 0.
+    """
     signs = {tokenizer.eos_token_id, tokenizer.bos_token_id, tokenizer.sep_token_id, tokenizer.cls_token_id}
     for name in ("mask_token_id", "unk_token_id", "pad_token_id"):
         number = getattr(tokenizer, name, None)
@@ -328,7 +330,7 @@ def _mask_id(tokenizer: Any) -> int:
 
 @contextmanager
 def _seen(tower: nn.Module) -> Iterator[list[Any]]:
-    """Inside, what a tower gives is noted."""
+    """Note within the block what a tower gives."""
     outputs: list[Any] = []
     hook = tower.register_forward_hook(lambda _, __, output: outputs.append(output))
     try:
@@ -338,13 +340,13 @@ def _seen(tower: nn.Module) -> Iterator[list[Any]]:
 
 
 def _pooled(output: Any) -> Tensor:
-    """The vectors, which stand in an object in newer releases."""
+    """Return the vectors, which stand in an object in newer releases."""
     vectors: Tensor = getattr(output, "pooler_output", output)
     return vectors
 
 
 def _linear(network: nn.Module, name: str, width: int) -> Any:
-    """The linear projection of tokens, or ``None`` where there is no such thing."""
+    """Return the linear projection of tokens, or ``None`` where there is no such thing."""
     layer = getattr(network, name, None)
     weight = getattr(layer, "weight", None)
     return layer if weight is not None and weight.ndim == 2 and weight.shape[1] == width else None

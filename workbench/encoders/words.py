@@ -30,7 +30,7 @@ Vector = NDArray[np.float32]
 
 
 def read_vectors(source: str, vocabulary: Sequence[str]) -> dict[str, Vector]:
-    """The vectors of those words that have one.
+    """Return the vectors of those words that have one.
 
     Args:
         source: ``"glove-package"`` for GloVe 6B with 50 dimensions from the PyPI package
@@ -88,7 +88,7 @@ def _read_text_file(file: Path, wanted: set[str]) -> Iterator[tuple[str, Vector]
 def word_table(
     encoder: str, vocabulary: Sequence[str] | None, word_dim: int, pretrained: str
 ) -> nn.Embedding:
-    """Word vectors by id; words without a pre-trained vector get random ones of the same spread.
+    """Return word vectors by id; words without a pre-trained vector get random ones of the same spread.
 
     Args:
         encoder: whose table it is, for messages.
@@ -153,7 +153,7 @@ class TextBackbone(nn.Module):
         self.signs = nn.Buffer(torch.tensor(tokenizer.all_special_ids) + 1, persistent=False)
 
     def forward(self, ids: Tensor) -> Tensor:
-        """``(T, L, width)`` vectors of the word pieces ``(T, L)``, 0 = padding."""
+        """Return ``(T, L, width)`` vectors of the word pieces ``(T, L)``, 0 = padding."""
         real = ids != 0
         vectors: Tensor = self.network(
             input_ids=torch.where(real, ids - 1, self.padding), attention_mask=real.long()
@@ -161,8 +161,8 @@ class TextBackbone(nn.Module):
         return vectors
 
     def depths(self) -> dict[str, int]:
-        """Blocks between each parameter and the top, by name: the first of 12 blocks has 12 as the embeddings
-        have, the last has 1, and what stands above them 0.
+        """Return blocks between each parameter and the top, by name: the first of 12 blocks has 12 as the
+        embeddings have, the last has 1, and what stands above them 0.
         """
         stacks = [part for part in self.network.modules() if isinstance(part, nn.ModuleList)]
         blocks = max(stacks, key=len)
@@ -221,7 +221,7 @@ def close_up(words: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def lengths(ids: Tensor) -> Tensor:
-    """``(N,)`` length of each text: the place of its last id that is not padding, counted from 1."""
+    """Return ``(N,)`` length of each text: the place of its last id that is not padding, counted from 1."""
     places = torch.arange(1, ids.shape[1] + 1, device=ids.device)
     return (places * (ids != 0)).amax(1)
 

@@ -25,7 +25,8 @@ ENVIRONMENT = {
 
 
 def headings(path: Path | str) -> list[str]:
-    """The last heading before each cell of code that is not empty; before the first one, the file's name.
+    """Return the last heading before each cell of code that is not empty; before the first one, the file's
+    name.
 
     Args:
         path: of the notebook.
@@ -104,4 +105,4 @@ class Cells:
             self.say(text.strip())
 
     def flush(self) -> None:
-        """Nothing waits to be written."""
+        """Do nothing: nothing waits to be written."""

@@ -37,7 +37,7 @@ def _missing_or_optional(name: str, present: Any) -> str:
 
 
 def _jupyter() -> Iterator[Thing]:
-    """What notebooks need."""
+    """Yield what notebooks need."""
     from jupyter_client.kernelspec import KernelSpecManager
     from jupyter_core.paths import jupyter_path
 
@@ -61,7 +61,7 @@ def _jupyter() -> Iterator[Thing]:
 
 
 def _machine() -> Iterator[Thing]:
-    """What training, parsing, the disk and the tests need."""
+    """Yield what training, parsing, the disk and the tests need."""
     import torch
 
     yield "torch", version("torch"), ""

@@ -60,7 +60,7 @@ def require_executor(name: str, options: Mapping[str, Any]) -> None:
 
 @contextmanager
 def executor(name: str, root: Path, options: dict[str, Any]) -> Iterator[Any]:
-    """Something with ``submit(function, ...)`` that returns a future with ``result()``.
+    """Open something with ``submit(function, ...)`` that returns a future with ``result()``.
 
     Args:
         name: ``"local"`` (option ``jobs``: runs at a time, 1), ``"submitit"`` (options of its
@@ -90,7 +90,9 @@ def executor(name: str, root: Path, options: dict[str, Any]) -> Iterator[Any]:
 
 @contextmanager
 def _local_executor(jobs: Natural = 1) -> Iterator[Any]:
-    """Runs on this machine, so many at a time; each works in its kernel, which is a process of its own."""
+    """Start runs on this machine, so many at a time; each works in its kernel, which is a process of its
+    own.
+    """
     with ThreadPoolExecutor(jobs, THREADS) as threads:
         try:
             yield SimpleNamespace(

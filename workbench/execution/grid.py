@@ -66,7 +66,7 @@ Arms = dict[str, dict[str, Any]]
 
 
 def read_grid(path: Path | str) -> dict[str, Any]:
-    """A grid file.
+    """Return a grid file.
 
     Raises:
         FileNotFoundError: no such file.
@@ -105,7 +105,7 @@ def read_grid(path: Path | str) -> dict[str, Any]:
 
 
 def _points(grid: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any], dict[str, Any]]]:
-    """The name of the arm, its values and the combination of every run."""
+    """Return the name of the arm, its values and the combination of every run."""
     axes, arms = grid.get("grid") or {}, grid.get("arms") or {"": {}}
     references = grid.get("reference") or {}
     points: list[tuple[str, Mapping[str, Any], dict[str, Any]]] = []
@@ -120,7 +120,8 @@ def _points(grid: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any], dict[
 def prepare_grid(
     grid: Mapping[str, Any], changes: Mapping[str, Any], path: Path | str, *, paper: bool = False
 ) -> Mapping[str, Any]:
-    """The grid that is run: a seed that is given takes the place of all others, and annexes prepare theirs.
+    """Return the grid that is run: a seed that is given takes the place of all others, and annexes prepare
+    theirs.
 
     Args:
         grid: from ``read_grid``.
@@ -154,7 +155,7 @@ def prepare_grid(
 def finish_grid(
     grid: Mapping[str, Any], path: Path, changes: Mapping[str, Any], root: str, folders: Sequence[Path]
 ) -> list[str]:
-    """What annexes make of the good runs of a grid, as lines to print.
+    """Return what annexes make of the good runs of a grid, as lines to print.
 
     Args:
         grid: from ``read_grid``.
@@ -170,13 +171,13 @@ def finish_grid(
 
 
 def _annexes(grid: Container[str] | None = None) -> EntryPoints:
-    """The entry points for keys of annexes: all of them, or those of the keys in a grid."""
+    """Return the entry points for keys of annexes: all of them, or those of the keys in a grid."""
     entries = entry_points(group="workbench.grids")
     return entries if grid is None else EntryPoints(entry for entry in entries if entry.name in grid)
 
 
 def missing_needs(grid: Container[str], arms: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """What arms need and this machine lacks, a line a thing, which says where it comes from.
+    """Return what arms need and this machine lacks, a line a thing, which says where it comes from.
 
     Args:
         grid: from ``prepare_grid``; annexes say what else is missing.
@@ -197,7 +198,8 @@ def _arm_label(name: str, point: Mapping[str, Any]) -> str:
 
 
 def row_labels(grid: Mapping[str, Any]) -> dict[str, str]:
-    """The label of every arm -> what tells it from others: without the seed, and without what all have.
+    """Return the label of every arm -> what tells it from others: without the seed, and without what all
+    have.
 
     >>> row_labels({"arms": {"a": {}}, "grid": {"x": [1], "seed": [0, 1]}})
     {'a, x=1, seed=0': 'a', 'a, x=1, seed=1': 'a'}
@@ -215,8 +217,8 @@ def expand(
     changes: Mapping[str, Any] | None = None,
     known: Mapping[str, parameters.Parameter] = MappingProxyType({}),
 ) -> Arms:
-    """All arms by label, each with all its values: its preset, what all share, the arm, the combination and
-    the changes, laid over one another by ``parameters.override``.
+    """Return all arms by label, each with all its values: its preset, what all share, the arm, the
+    combination and the changes, laid over one another by ``parameters.override``.
 
     Args:
         grid: from ``read_grid``.
@@ -265,7 +267,7 @@ def _fit_preset(preset: dict[str, Any], objective: str | None) -> dict[str, Any]
 
 
 def plan(notebook: Path | str, grid: Mapping[str, Any], changes: Mapping[str, Any] | None = None) -> Arms:
-    """The notebook's parameters of every arm, checked before anything runs.
+    """Return the notebook's parameters of every arm, checked before anything runs.
 
     On other data than the embedded world, encoders of that world are refused in a training notebook.
 
@@ -302,7 +304,7 @@ def plan(notebook: Path | str, grid: Mapping[str, Any], changes: Mapping[str, An
 def plan_file(
     notebook: Path | str, file: Path, words: Mapping[str, str], *, paper: bool = False, dry: bool = False
 ) -> tuple[dict[str, Any], Mapping[str, Any], Arms]:
-    """A grid file before anything runs, with what it needs looked for.
+    """Return a grid file before anything runs, with what it needs looked for.
 
     Args:
         notebook: path, or a name in ``notebooks/``.
@@ -399,7 +401,7 @@ def run_grid(  # noqa: PLR0913
 
 
 def _good_runs(path: Path, root: Path | str, arms: Arms) -> dict[str, Outcome]:
-    """The arms that have a good run of the same parameters and code, the last of several."""
+    """Return the arms that have a good run of the same parameters and code, the last of several."""
     good = [run for run in runs.list_runs(root, path.stem) if run.status == "ok"]
     results = {}
     for label, values in arms.items():
@@ -426,7 +428,7 @@ def _run_arm(path: Path, values: dict[str, Any], *, root: Path, **options: Any) 
 def _collect(
     submit: Mapping[str, Callable[[], Any]], say: Callable[[str], None], task: Task
 ) -> dict[str, Outcome]:
-    """The result of every arm, those whose kernel or worker died after as many tries as they have."""
+    """Return the result of every arm, those whose kernel or worker died after as many tries as they have."""
     futures = {label: start() for label, start in submit.items()}
     tries, results = Counter(list(futures)), dict[str, Outcome]()
     while futures:

@@ -32,7 +32,7 @@ CHECKPOINTS = (".safetensors", ".pt", ".pth", ".bin")
 
 
 def write_explorer(names: Sequence[str], *, root: str, on: tuple[str, str]) -> Path:
-    """A copy of the explorer's notebook that opens these runs, below ``<root>/explore/``.
+    """Return a copy of the explorer's notebook that opens these runs, below ``<root>/explore/``.
 
     Args:
         names: run folders, or run ids below ``root``; none = the shipped encoder.
@@ -66,7 +66,7 @@ def write_explorer(names: Sequence[str], *, root: str, on: tuple[str, str]) -> P
 
 
 def _open_with_models(names: Sequence[str], root: str) -> list[runs.Run]:
-    """The runs, each with a model, all of one data set."""
+    """Return the runs, each with a model, all of one data set."""
     opened = [runs.find(name, root) for name in names]
     for run in opened:
         require(
@@ -101,13 +101,15 @@ def _require_one_split(opened: Sequence[runs.Run]) -> None:
 
 
 def _image_limit(opened: Sequence[runs.Run]) -> int:
-    """How many images of the test split are shown; 0, all of them, where a run was measured on fewer."""
+    """Return how many images of the test split are shown; 0, all of them, where a run was measured on
+    fewer.
+    """
     few = (0 < _images_measured(run) < FIRST_IMAGES for run in opened)
     return 0 if any(few) else FIRST_IMAGES
 
 
 def _images_measured(run: runs.Run) -> int:
-    """How many images a run was measured on; 0 = it does not say."""
+    """Return how many images a run was measured on; 0 = it does not say."""
     split = run.results.get("split")
     images = split.get("images") if isinstance(split, dict) else run.params.get("test_images")
     return int(images or 0)
@@ -156,7 +158,7 @@ def write_model_explorer(
 
 
 def _absolute_path(name: str) -> str:
-    """A path that is there in full, from whichever folder it is opened; a name as it is."""
+    """Return a path that is there in full, from whichever folder it is opened; a name as it is."""
     return str(Path(name).resolve()) if name and Path(name).exists() else name
 
 
@@ -183,7 +185,7 @@ def write_run_explorer(names: Sequence[str], *, root: str, on: tuple[str, str]) 
 
 
 def _write_notebook(path: Path, title: str, prose: str, code: str, *, in_tab: bool) -> Path:
-    """A notebook of three parts: what it shows, the explorer, the map."""
+    """Return a notebook of three parts: what it shows, the explorer, the map."""
     log = str(path.with_suffix(".log").absolute())
     sources = [*[ERRORS.format(log=log)] * in_tab, code, MAP]
     cells = [

@@ -25,18 +25,19 @@ KINDS = {
 
 
 def shipped_folder() -> Path:
-    """The folder of notebooks that comes with the package."""
+    """Return the folder of notebooks that comes with the package."""
     inside = Path(__file__).parents[1] / "notebooks"
     return inside if inside.is_dir() else inside.parents[1] / "notebooks"
 
 
 def source_folders() -> list[Path]:
-    """Where shipped files lie: the folder of notebooks, then the packages of the annexes."""
+    """Return where shipped files lie: the folder of notebooks, then the packages of the annexes."""
     return [shipped_folder(), *assets.annex_folders()]
 
 
 def find_file(name: Path | str, kind: str = "notebook") -> Path:
-    """A file by its path, or by its name among one's own and then among those that come with the package.
+    """Return a file by its path, or by its name among one's own and then among those that come with the
+    package.
 
     Args:
         name: a path, or a bare name such as ``"03_train"`` or ``"ditm_table4"``; the suffix may be left out.
@@ -69,7 +70,9 @@ def find_file(name: Path | str, kind: str = "notebook") -> Path:
 
 
 def list_files(kind: str) -> list[Path]:
-    """The files of a kind of ``KINDS``, by name; one's own go before those that come with the package."""
+    """Return the files of a kind of ``KINDS``, by name; one's own go before those that come with the
+    package.
+    """
     below, suffixes = KINDS[kind]
     folders = [source / below for source in (*reversed(source_folders()), Path("notebooks"))]
     by_name = dict[str, Path]()

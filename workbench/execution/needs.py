@@ -29,7 +29,7 @@ def check_encoders(values: Mapping[str, Any], known: Mapping[str, Any]) -> None:
 
 
 def missing_data(arms: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Data that are not there, a line for each split that says where they come from.
+    """Return data that are not there, a line for each split that says where they come from.
 
     Args:
         arms: parameters of a notebook.
@@ -67,7 +67,7 @@ def missing_data(arms: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def reads_pixels(fields: Mapping[str, Any]) -> bool:
-    """Whether an arm's images are photographs, whatever else it reads of them."""
+    """Return whether an arm's images are photographs, whatever else it reads of them."""
     encoder = spellings.mapping_of(fields.get("image_encoder"))
     return "towers" in (encoder.get("name"), encoder.get("guide"), encoder.get("base"))
 
@@ -75,7 +75,7 @@ def reads_pixels(fields: Mapping[str, Any]) -> bool:
 def forecast(
     arms: Mapping[str, Mapping[str, Any]], rows: Mapping[str, str]
 ) -> tuple[list[dict[str, Any]], list[str]]:
-    """What arms will take on this device, as rows and as lines; nothing is run.
+    """Return what arms will take on this device, as rows and as lines; nothing is run.
 
     Args:
         arms: parameters by label.

@@ -76,8 +76,8 @@ class Outcome:
 def check_parameters(
     path: Path | str, given: Mapping[str, Any], words: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """All parameters of a notebook but its run folder, with the given ones in place, and the experiment that
-    they describe checked.
+    """Return all parameters of a notebook but its run folder, with the given ones in place, and the
+    experiment that they describe checked.
 
     Args:
         path: the notebook.
@@ -125,7 +125,7 @@ def check_parameters(
 
 
 def read_code(path: Path | str) -> str:
-    """The code of a notebook, by which a run is known beside its parameters."""
+    """Return the code of a notebook, by which a run is known beside its parameters."""
     return "\n".join(cell.source for cell in nbformat.read(path, 4).cells if cell.cell_type == "code")
 
 
@@ -188,7 +188,7 @@ def run_notebook(
 def _claim_folder(
     stack: ExitStack, path: Path, values: Mapping[str, Any], root: Path | str, folder: Path | str | None
 ) -> Path:
-    """The folder of a run, in which no other process runs a notebook until the stack is closed."""
+    """Return the folder of a run, in which no other process runs a notebook until the stack is closed."""
     for target in _candidate_folders(path, values, root, folder):
         # the watcher of a run that was just cut off may still be writing how it ended
         with suppress(BlockingIOError):
@@ -208,7 +208,7 @@ def _claim_folder(
 def _candidate_folders(
     path: Path, values: Mapping[str, Any], root: Path | str, folder: Path | str | None
 ) -> Iterator[Path]:
-    """Where the run may lie: what was cut off, the latest first, then a new folder."""
+    """Yield where the run may lie: what was cut off, the latest first, then a new folder."""
     if folder is not None:
         target = Path(folder).resolve()
         target.mkdir(parents=True, exist_ok=True)
@@ -280,7 +280,7 @@ def _execute(
 
 
 def _outcome_of_cells(target: Path) -> Outcome:
-    """How a run ended in which no cell raised."""
+    """Return how a run ended in which no cell raised."""
     # Code cells counted from 1: the number that a reader sees in "In [n]".
     cells = [cell for cell in nbformat.read(target / NOTEBOOK, 4).cells if cell.cell_type == "code"]
     for number, cell in enumerate(cells, 1):
@@ -294,7 +294,7 @@ def _outcome_of_cells(target: Path) -> Outcome:
 
 
 def _with_page(result: Outcome, name: str) -> Outcome:
-    """The notebook as a page, and a warning where it is heavy."""
+    """Return the notebook as a page, and a warning where it is heavy."""
     book = result.folder / NOTEBOOK
     if not book.is_file():
         return result

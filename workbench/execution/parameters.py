@@ -69,7 +69,7 @@ class Parameter:
     help: str
 
     def check(self, value: Any) -> Any:
-        """The value, if it has the declared type; an ``int`` also serves as ``float``.
+        """Return the value, if it has the declared type; an ``int`` also serves as ``float``.
 
         Raises:
             ParameterError: another type, or a count that is too small.
@@ -93,7 +93,8 @@ class Parameter:
         return value
 
     def parse(self, text: str) -> Any:
-        """A value typed on the command line: a string as it stands, all else as ``parse_value`` reads it.
+        """Return a value typed on the command line: a string as it stands, all else as ``parse_value`` reads
+        it.
 
         Raises:
             ParameterError: the text does not read as the declared type.
@@ -111,7 +112,7 @@ class Parameter:
 
 
 def read_parameters(path: Path | str) -> dict[str, Parameter]:
-    """The parameters of a notebook, in the order of its cell.
+    """Return the parameters of a notebook, in the order of its cell.
 
     Args:
         path: the notebook.
@@ -181,7 +182,8 @@ def complete_parameters(parameters: Mapping[str, Parameter], given: Mapping[str,
 
 
 def parse_values(known: Mapping[str, Parameter], words: Mapping[str, str]) -> dict[str, Any]:
-    """Values typed on the command line: a parameter's has its declared type, any other as ``parse_value``.
+    """Return values typed on the command line: a parameter's has its declared type, any other as
+    ``parse_value``.
 
     Args:
         known: parameters of a notebook, from ``read_parameters``; nothing where there is none.
@@ -198,7 +200,7 @@ def parse_values(known: Mapping[str, Parameter], words: Mapping[str, str]) -> di
 
 
 def parse_value(text: str) -> Any:
-    """A text as JSON, as YAML in brackets, as Python's ``True`` and ``False``, or as it stands.
+    """Return a text as JSON, as YAML in brackets, as Python's ``True`` and ``False``, or as it stands.
 
     >>> [parse_value(text) for text in ("1e-3", ".3", "[a, b]", "True", "no")]
     [0.001, 0.3, ['a', 'b'], True, 'no']
@@ -211,7 +213,7 @@ def parse_value(text: str) -> Any:
 
 
 def as_words(values: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Values as they are typed on the command line, by name.
+    """Return values as they are typed on the command line, by name.
 
     >>> as_words({"seed": 0, "data": "coco", "objective": {"tau": 5}})
     [('data', 'coco'), ('objective', '{"tau": 5}'), ('seed', '0')]

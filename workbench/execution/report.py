@@ -29,14 +29,14 @@ PAGES = (
 
 
 def pages_near(page: Path) -> list[tuple[str, str]]:
-    """Name and address of the pages that one in a run's folder leads to, where they are or will be."""
+    """Return name and address of the pages that one in a run's folder leads to, where they are or will be."""
     return [
         (name, link) for name, link, sign in PAGES if link != page.name and (page.parent / sign).is_file()
     ]
 
 
 def figures(notebook: nbformat.NotebookNode) -> Iterator[dict[str, Any]]:
-    """The plotly figures of an executed notebook, in order, as ``{"data": ..., "layout": ...}``."""
+    """Yield the plotly figures of an executed notebook, in order, as ``{"data": ..., "layout": ...}``."""
     for output in _outputs(notebook):
         figure = output.get("data", {}).get(PLOTLY)
         if figure is not None:
@@ -49,14 +49,14 @@ def _outputs(notebook: nbformat.NotebookNode) -> Iterator[nbformat.NotebookNode]
 
 
 def plotly_script() -> str:
-    """plotly.js in a script element, about 5 MB; a page needs it once."""
+    """Return plotly.js in a script element, about 5 MB; a page needs it once."""
     from plotly.offline import get_plotlyjs
 
     return _templates().get_template("plotly.html.j2").render(source=get_plotlyjs())
 
 
 def figure_div(figure: dict[str, Any], key: str, *, static: bool = False) -> str:
-    """A place on a page, and the script that draws a figure there.
+    """Return a place on a page, and the script that draws a figure there.
 
     Args:
         figure: ``{"data": ..., "layout": ...}``, JSON values.
@@ -75,7 +75,7 @@ def _templates() -> Environment:
 def to_html(
     notebook: nbformat.NotebookNode, title: str, found: str = "", links: Sequence[tuple[str, str]] = ()
 ) -> str:
-    """The notebook as one HTML page without any request to another place.
+    """Return the notebook as one HTML page without any request to another place.
 
     Args:
         notebook: executed; it is not changed.

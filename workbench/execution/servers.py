@@ -108,7 +108,7 @@ def require_app(*, allow_root: bool) -> None:
 
 
 def _port_options(port: int) -> list[str]:
-    """The options that choose a port, which must be free."""
+    """Return the options that choose a port, which must be free."""
     if not port:
         return []
     with socket.socket() as probe:

@@ -19,7 +19,7 @@ FIRST = str(MetricKey("true", "i2t", "exact", k=1))
 
 
 def summary(notebook: str, results: Results) -> str:
-    """A few sentences on a run; empty where its results do not hold what they are computed from.
+    """Return a few sentences on a run; empty where its results do not hold what they are computed from.
 
     Args:
         notebook: name of the notebook.
@@ -32,7 +32,7 @@ def summary(notebook: str, results: Results) -> str:
 
 
 def describe_leader(results: Results) -> str:
-    """Who leads by RSUM, and whether they also lead by the truth, from image to text.
+    """Return who leads by RSUM, and whether they also lead by the truth, from image to text.
 
     Args:
         results: of ``07_compare``.
@@ -62,8 +62,8 @@ def describe_leader(results: Results) -> str:
 
 
 def _differ_significantly(results: Results, key: str, name: str, other: str) -> bool:
-    """Whether two models differ significantly: by the paired comparison with the first model, of two others
-    where their intervals do not overlap.
+    """Return whether two models differ significantly: by the paired comparison with the first model, of two
+    others where their intervals do not overlap.
     """
     for row in results["differences"].values():
         if row["key"] == key and {row["run"], results["models"][0]} == {name, other}:
@@ -113,8 +113,8 @@ def _summarise_comparison(results: Results) -> str:
 
 
 def better_and_worse(results: Results, run: str) -> str:
-    """In how many metrics of ``07_compare`` a run is better than the first one, and in how many worse; empty
-    where it was not compared.
+    """Return in how many metrics of ``07_compare`` a run is better than the first one, and in how many worse;
+    empty where it was not compared.
     """
     verdicts = Counter(row["verdict"] for row in results["differences"].values() if row["run"] == run)
     if not verdicts:
@@ -151,7 +151,7 @@ def _summarise_relevance(results: Results) -> str:
 
 
 def _count_phrase(keys: Sized) -> str:
-    """How many there are, as the beginning of a sentence."""
+    """Return how many there are, as the beginning of a sentence."""
     verb = "is" if len(keys) < 2 else "are"
     return f"{len(keys) or 'None'} {verb}"
 

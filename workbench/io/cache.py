@@ -23,7 +23,7 @@ CACHED = re.compile(r"\.?(?P<kind>.+)-[0-9a-f]{16,}\.(npy|json|jsonl|sqlite)(\.l
 
 
 def cache_folder() -> Path:
-    """Where caches go: ``WORKBENCH_CACHE``, or a folder in the user's cache."""
+    """Return where caches go: ``WORKBENCH_CACHE``, or a folder in the user's cache."""
     return with_home(os.environ.get("WORKBENCH_CACHE") or "~/.cache/itm-workbench")
 
 

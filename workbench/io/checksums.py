@@ -25,7 +25,9 @@ class ChecksumError(ValueError):
 
 
 def checksum(file: Path) -> str:
-    """Of a file, read once a process for as long as its size, its date and its place on the disk stay."""
+    """Return the checksum of a file, which is read once a process as long as its size, date and place on the
+    disk stay.
+    """
     stat = file.stat()
     return _checksum(file, stat.st_size, stat.st_mtime_ns, stat.st_ino)
 
@@ -38,8 +40,8 @@ def _checksum(file: Path, *_: int) -> str:
 
 
 def content_stamp(content: bytes | Path) -> int:
-    """A checksum of 64 bits of what an image is read from, never 0: of its size, and of 4 KiB each at its
-    beginning, in its middle and at its end, so that a whole collection is known in seconds. Images of one
+    """Return a checksum of 64 bits of what an image is read from, never 0: of its size, and of 4 KiB each at
+    its beginning, in its middle and at its end, so that a whole collection is known in seconds. Images of one
     size that are equal in all three places have one checksum.
 
     Args:
@@ -72,7 +74,7 @@ def _stamp(read: Callable[[int, int], bytes], size: int) -> int:
 
 
 def text_stamp(text: str) -> int:
-    """A checksum of 64 bits of a text, with a sign."""
+    """Return a checksum of 64 bits of a text, with a sign."""
     return _number(text.encode())
 
 

@@ -33,8 +33,8 @@ def with_home(path: Path | str) -> Path:
 
 @contextmanager
 def replacing(path: Path | str) -> Iterator[Path]:
-    """A temporary path beside ``path`` that takes its place when the block ends well. Its name begins with a
-    dot, which no reader looks for; its suffix is that of ``path``, since writers look at it.
+    """Give a temporary path beside ``path``, which takes its place when the block ends well. Its name begins
+    with a dot, which no reader looks for; its suffix is that of ``path``, since writers look at it.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -50,8 +50,8 @@ def replacing(path: Path | str) -> Iterator[Path]:
 
 @contextmanager
 def only_writer(folder: Path | str, name: str = ".lock", wait: float = 0) -> Iterator[None]:
-    """No other process writes into the folder while the block runs. The lock ends with its process, however
-    that ends; within a process, blocks may be nested.
+    """Let no other process write into the folder while the block runs. The lock ends with its process,
+    however that ends; within a process, blocks may be nested.
 
     Args:
         folder: it is made if needed.
@@ -93,7 +93,7 @@ def write_json(path: Path, value: Mapping[str, Any]) -> Path:
 
 
 def json_value(value: Any, place: str) -> Any:
-    """A value as JSON knows it.
+    """Return a value as JSON knows it.
 
     Args:
         value: mappings, sequences, numpy arrays and numbers, paths and plain values.
@@ -144,8 +144,8 @@ def write_recorded(path: Path, table: "pd.DataFrame", command: str) -> Path:
 
 
 def new_memmap(path: Path, shape: tuple[int, ...], dtype: "DTypeLike") -> Any:
-    """A new array mapped from an ``.npy`` file, whose room on the disk is taken first: a write through a
-    memory map into a full disk would end the process with a bus error.
+    """Return a new array mapped from an ``.npy`` file, whose room on the disk is taken first: a write through
+    a memory map into a full disk would end the process with a bus error.
 
     Raises:
         OSError: there is no room; the message says how much is needed.
@@ -167,7 +167,7 @@ def new_memmap(path: Path, shape: tuple[int, ...], dtype: "DTypeLike") -> Any:
 
 
 def flatten(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """A nested mapping as one level, keys joined by ``.``.
+    """Return a nested mapping as one level, keys joined by ``.``.
 
     >>> flatten({"metrics": {"rsum": 2.5}, "seed": 1})
     {'metrics.rsum': 2.5, 'seed': 1}

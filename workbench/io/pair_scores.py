@@ -85,7 +85,7 @@ class PairScores:
 
 
 def _checksums(images: Stamps, texts: Stamps, scores: Scores) -> Stamps:
-    """``(N,)`` a number of 31 bits that depends on every bit of a row."""
+    """Return ``(N,)`` a number of 31 bits that depends on every bit of a row."""
     bits = np.ascontiguousarray(scores, np.float32).view(np.uint32).astype(np.uint64)
     mixed = images.view(np.uint64) * MIX[0] ^ texts.view(np.uint64) * MIX[1] ^ bits * MIX[2]
     sums: Stamps = (mixed >> np.uint64(33)).astype(np.int64)

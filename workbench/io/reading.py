@@ -59,7 +59,7 @@ def reading_errors(
 
 @contextmanager
 def hub_access(name: Path | str) -> Iterator[None]:
-    """Inside, what a hub keeps is fetched, or taken from its cache at once where the hub does not answer: its
+    """Fetch what a hub keeps within the block, or take it from its cache where the hub does not answer: its
     libraries would try for a minute and say so line by line.
 
     Args:
@@ -116,7 +116,7 @@ def require_real_file(file: Path, wanted: str) -> None:
 
 
 def read_text(file: Path | str) -> str:
-    """A text in UTF-8, with or without the mark that spreadsheet programs put before it.
+    """Return a text in UTF-8, with or without the mark that spreadsheet programs put before it.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -127,7 +127,7 @@ def read_text(file: Path | str) -> str:
 
 
 def parse_json(text: str | bytes, name: Path | str, message: str = "cannot be read") -> Any:
-    """JSON in which no name stands twice in one object, since one of the two values would be lost.
+    """Return JSON in which no name stands twice in one object, since one of the two values would be lost.
 
     Args:
         text: the content.
@@ -145,7 +145,7 @@ def parse_json(text: str | bytes, name: Path | str, message: str = "cannot be re
 
 
 def validate(value: Any, kind: Any, name: Path | str, message: str = "cannot be read") -> Any:
-    """The content of a file as values of a type, e.g. ``dict[int, list[int]]`` or a dataclass.
+    """Return the content of a file as values of a type, e.g. ``dict[int, list[int]]`` or a dataclass.
 
     Args:
         value: what a parser gave.
@@ -199,7 +199,7 @@ def type_adapter(kind: Any, *, strict: bool = False) -> Any:
 
 
 def read_options(path: Path | str) -> dict[str, Any]:
-    """Names and values from a JSON or YAML file.
+    """Return names and values from a JSON or YAML file.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -219,7 +219,7 @@ def read_options(path: Path | str) -> dict[str, Any]:
 
 
 def parse_yaml(text: str, name: Path | str) -> Any:
-    """YAML of plain values, names that are texts, none twice in one mapping.
+    """Return YAML of plain values, names that are texts, none twice in one mapping.
 
     Args:
         text: the content.
@@ -263,7 +263,7 @@ def _require_unique(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:
 
 
 def read_array(file: Path, message: str = "cannot be read") -> "NDArray[Any]":
-    """The numbers of an ``.npy`` file, memory-mapped.
+    """Return the numbers of an ``.npy`` file, memory-mapped.
 
     Args:
         file: it holds integers or floats.
@@ -282,14 +282,14 @@ def read_array(file: Path, message: str = "cannot be read") -> "NDArray[Any]":
 
 
 def require_numeric(array: "NDArray[Any]") -> "NDArray[Any]":
-    """An array of a file, if it holds integers or floats and is not empty; else a ``ValueError``."""
+    """Return an array of a file, if it holds integers or floats and is not empty; else a ``ValueError``."""
     if array.dtype.kind not in "fiu" or not array.size:
         raise ValueError(f"expected numbers, found {array.dtype} {array.shape}")
     return array
 
 
 def read_csv(file: Path) -> "pd.DataFrame":
-    """A CSV of texts in UTF-8, which gzip may have packed, under the names of its first line.
+    """Return a CSV of texts in UTF-8, which gzip may have packed, under the names of its first line.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -302,7 +302,7 @@ def read_csv(file: Path) -> "pd.DataFrame":
 
 
 def library(name: str, extra: str) -> Any:
-    """An optional library, imported when it is asked for.
+    """Return an optional library, imported when it is asked for.
 
     Args:
         name: of the library.

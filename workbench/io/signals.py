@@ -15,7 +15,7 @@ class Terminated(KeyboardInterrupt):
 
 
 def exit_code(stop: BaseException) -> int:
-    """128 and the number of the signal, as shells have it: 143 for SIGTERM, 130 for Ctrl-C.
+    """Return 128 and the number of the signal, as shells have it: 143 for SIGTERM, 130 for Ctrl-C.
 
     >>> exit_code(Terminated()), exit_code(KeyboardInterrupt())
     (143, 130)
@@ -25,7 +25,7 @@ def exit_code(stop: BaseException) -> int:
 
 @contextmanager
 def sigterm_raises() -> Iterator[None]:
-    """SIGTERM raises ``Terminated`` within the block, as Ctrl-C raises ``KeyboardInterrupt``."""
+    """Raise ``Terminated`` at SIGTERM within the block, as Ctrl-C raises ``KeyboardInterrupt``."""
 
     def terminate(number: int, frame: FrameType | None) -> None:
         raise Terminated("SIGTERM")
@@ -35,15 +35,15 @@ def sigterm_raises() -> Iterator[None]:
 
 
 def interrupt_on_either() -> AbstractContextManager[None]:
-    """Ctrl-C and SIGTERM raise ``KeyboardInterrupt`` within the block, also where this process was started in
-    the background of a script, which makes it deaf to Ctrl-C.
+    """Raise ``KeyboardInterrupt`` at Ctrl-C and SIGTERM within the block, also where this process was started
+    in the background of a script, which makes it deaf to Ctrl-C.
     """
     return _signal_handler(signal.default_int_handler, signal.SIGINT, signal.SIGTERM)
 
 
 @contextmanager
 def defer_signals() -> Iterator[None]:
-    """A signal that comes within the block waits for its end."""
+    """Let a signal that comes within the block wait for its end."""
     received: list[int] = []
     with _signal_handler(lambda number, frame: received.append(number), signal.SIGINT, signal.SIGTERM):
         yield
@@ -55,7 +55,7 @@ def defer_signals() -> Iterator[None]:
 def _signal_handler(
     handler: Callable[[int, FrameType | None], None], *numbers: signal.Signals
 ) -> Iterator[None]:
-    """Another handler within the block; Python hears signals in the main thread alone."""
+    """Set another handler within the block; Python hears signals in the main thread alone."""
     main = threading.current_thread() is threading.main_thread()
     before = {number: signal.signal(number, handler) for number in numbers if main}
     try:

@@ -11,7 +11,8 @@ from workbench.losses.terms import Reduction, full_precision, reduce
 
 
 def bottleneck(mean: Tensor, log_var: Tensor, *, reduction: Reduction) -> Tensor:
-    """Divergence of diagonal Gaussians from the standard one; it keeps variances from collapsing to zero.
+    """Return the divergence of diagonal Gaussians from the standard one; it keeps variances from collapsing
+    to zero.
 
     Args:
         mean: ``(N, D)``.

@@ -24,7 +24,7 @@ NEAREST = 0.5
 def draw_probabilities(
     scores: Tensor, positives: Tensor, *, cutoff: float, dimensions: int = DIMENSIONS
 ) -> Tensor:
-    """How likely each candidate is to be drawn as the negative of each anchor; no gradient.
+    """Return how likely each candidate is to be drawn as the negative of each anchor; no gradient.
 
     In 512 dimensions the closest negative is drawn almost surely, except that all negatives nearer than 0.5
     are equally likely.
@@ -70,8 +70,8 @@ def distance_weighted(
     reduction: Reduction,
     dimensions: int = DIMENSIONS,
 ) -> Tensor:
-    """Triplet loss of one direction with drawn negatives; rows are anchors. Both directions: ``f(S, P) +
-    f(S.T, P.T)``.
+    """Return triplet loss of one direction with drawn negatives; rows are anchors. Both directions: ``f(S, P)
+    + f(S.T, P.T)``.
 
     Draws from PyTorch's global generator, once for every pair. A pair whose anchor has no negative within the
     cutoff contributes a differentiable zero.
@@ -104,8 +104,8 @@ def distance_weighted(
 
 
 def drawn_triplets(scores: Tensor, positives: Tensor, *, margin: float, cutoff: float) -> Tensor:
-    """HREM's triplets: ``distance_weighted`` of images and of captions, summed over pairs and directions to a
-    scalar.
+    """Return HREM's triplets: ``distance_weighted`` of images and of captions, summed over pairs and
+    directions to a scalar.
 
     Args:
         scores: ``(I, T)``.

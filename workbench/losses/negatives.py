@@ -9,7 +9,7 @@ Negative = Literal["closest", "furthest", "random"]
 
 
 def pick(scores: Tensor, taboo: Tensor, which: Negative = "closest") -> Tensor:
-    """One candidate for each row.
+    """Return one candidate for each row.
 
     Args:
         scores: ``(P, C)`` scores, larger = more alike.

@@ -70,7 +70,8 @@ def ranked(
     variant: Variant,
     reduction: Reduction,
 ) -> Tensor:
-    """Ranked contrastive loss of one direction; rows are anchors. Both directions: ``f(S, R) + f(S.T, R.T)``.
+    """Return ranked contrastive loss of one direction; rows are anchors. Both directions: ``f(S, R) + f(S.T,
+    R.T)``.
 
     Args:
         scores: ``(A, C)`` scores, larger = more alike.

@@ -8,7 +8,7 @@ from workbench.losses.terms import block_entries, full_precision
 
 
 def cosine(image: Tensor, text: Tensor) -> Tensor:
-    """Cosine of unit vectors.
+    """Return the cosine of unit vectors.
 
     Args:
         image: ``(I, D)`` unit vectors.
@@ -22,8 +22,8 @@ def cosine(image: Tensor, text: Tensor) -> Tensor:
 
 
 def distance(scores: Tensor) -> Tensor:
-    """Euclidean distance between unit vectors from their cosine, ``sqrt(2 - 2 s)``; its square is at least
-    1e-12, since the root has an infinite slope at 0.
+    """Return the Euclidean distance between unit vectors from their cosine, ``sqrt(2 - 2 s)``; its square is
+    at least 1e-12, since the root has an infinite slope at 0.
 
     Args:
         scores: cosines, any shape.
@@ -35,7 +35,8 @@ def distance(scores: Tensor) -> Tensor:
 
 
 def squared_distance(image: Tensor, text: Tensor) -> Tensor:
-    """Squared Euclidean distance of all pairs, ``|v|^2 + |u|^2 - 2 v u``, in float32 even under autocast.
+    """Return the squared Euclidean distance of all pairs, ``|v|^2 + |u|^2 - 2 v u``, in float32 even under
+    autocast.
 
     Args:
         image: ``(I, D)``, of any length.
@@ -50,7 +51,8 @@ def squared_distance(image: Tensor, text: Tensor) -> Tensor:
 
 
 def closed_form(image: Tensor, image_log_var: Tensor, text: Tensor, text_log_var: Tensor) -> Tensor:
-    """Closed-form sampled distance of Gaussians, negated: the expected squared distance of a sample of each.
+    """Return closed-form sampled distance of Gaussians, negated: the expected squared distance of a sample of
+    each.
 
     ``CSD = |mu_v - mu_u|^2 + sum_d sigma_v^2 + sum_d sigma_u^2``.
 
@@ -74,7 +76,8 @@ def closed_form(image: Tensor, image_log_var: Tensor, text: Tensor, text_log_var
 
 
 def wasserstein(image: Tensor, image_log_var: Tensor, text: Tensor, text_log_var: Tensor) -> Tensor:
-    """Squared 2-Wasserstein distance of Gaussians, negated: ``-(|mu_v - mu_u|^2 + |sigma_v - sigma_u|^2)``.
+    """Return the squared 2-Wasserstein distance of Gaussians, negated: ``-(|mu_v - mu_u|^2 + |sigma_v -
+    sigma_u|^2)``.
 
     Args:
         image: ``(I, D)`` means.
@@ -99,8 +102,8 @@ def match_log_odds(
     floor: float,
     added: float = 0.0,
 ) -> Tensor:
-    """Log odds that a pair matches, by the mean of ``sigmoid(2 s)`` over all pairs of samples, ``s = -scale
-    distance + shift``.
+    """Return the log odds that a pair matches, by the mean of ``sigmoid(2 s)`` over all pairs of samples, ``s
+    = -scale distance + shift``.
 
     The log odds rank as the mean does and, unlike it, do not run into 1 where a pair surely matches.
 

@@ -31,7 +31,7 @@ def both_ways(
     negatives: Tensor | None = None,
     **options: Any,
 ) -> tuple[Tensor, Tensor]:
-    """A loss of rows in both directions: image to text, and text to image.
+    """Return a loss of rows in both directions: image to text, and text to image.
 
     Args:
         loss: of scores and positives, such as ``triplet``.
@@ -62,19 +62,21 @@ def require_choice(option: str, value: str, known: tuple[str, ...]) -> None:
 
 
 def full_precision(scores: Tensor) -> Tensor:
-    """Half-precision scores as float32; others as they are. Exponentials and logarithms need the digits."""
+    """Return half-precision scores as float32; others as they are. Exponentials and logarithms need the
+    digits.
+    """
     return scores.to(torch.promote_types(scores.dtype, torch.float32))
 
 
 def block_entries(like: Tensor) -> int:
-    """How many numbers a block of a table may hold that is too large to be made at once: what stays in a
-    processor's cache, or keeps a GPU busy.
+    """Return how many numbers a block of a table may hold that is too large to be made at once: what stays in
+    a processor's cache, or keeps a GPU busy.
     """
     return 2**24 if like.is_cuda else 2**21
 
 
 def reduce(terms: Tensor, reduction: str) -> Tensor:
-    """The terms as they are, their sum, or their mean; the mean of no term at all is zero.
+    """Return the terms as they are, their sum, or their mean; the mean of no term at all is zero.
 
     Raises:
         ValueError: an unknown reduction.

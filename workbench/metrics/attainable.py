@@ -30,8 +30,8 @@ TIES = "does not depend on scores"
 
 
 def top_of_images(found: Relevant, k: int) -> Values:
-    """``(images,)`` chance that one of the ``k`` most specific captions that are true of an image is its own;
-    NaN where none is true.
+    """Return ``(images,)`` chance that one of the ``k`` most specific captions that are true of an image is
+    its own; NaN where none is true.
 
     Args:
         found: the relevant pairs, images first.
@@ -58,8 +58,8 @@ def top_of_images(found: Relevant, k: int) -> Values:
 
 
 def top_of_captions(found: Relevant, k: int) -> Values:
-    """``(captions,)`` chance that the image which a caption was written for is among ``k`` of those that it
-    is true of; NaN where there are none.
+    """Return ``(captions,)`` chance that the image which a caption was written for is among ``k`` of those
+    that it is true of; NaN where there are none.
 
     Args:
         found: the relevant pairs, captions first.
@@ -82,11 +82,13 @@ class TopRecall(Metric):
     directions: tuple[str, ...] = ("i2t", "t2i")
 
     def parts(self, evidence: Evidence) -> Iterable[Metric]:
-        """Itself, where the judgements are the exact truth."""
+        """Return itself, where the judgements are the exact truth."""
         return (self,) if evidence.label == "exact" else ()
 
     def per_query(self, found: JudgedSide, k: int | None = None) -> Values:
-        """``(queries,)`` chance of an annotated pair among the ``k`` best; NaN where nothing is relevant."""
+        """Return ``(queries,)`` chance of an annotated pair among the ``k`` best; NaN where nothing is
+        relevant.
+        """
         top = top_of_images if found.direction == "i2t" else top_of_captions
         return top(found.relevant, k or 1)
 
@@ -99,12 +101,12 @@ class TopRsum(TopRecall):
     face, summed = "sum", True
 
     def per_query(self, found: JudgedSide, k: int | None = None) -> Values:
-        """``(queries,)`` sum over the depths."""
+        """Return ``(queries,)`` sum over the depths."""
         return np.asarray(sum(TopRecall.per_query(self, found, depth) for depth in KS))
 
 
 def same_list(found: JudgedSide, k: int | None = None) -> Values:
-    """``(queries,)`` mAP@R of one list for all queries; NaN where nothing is relevant."""
+    """Return ``(queries,)`` mAP@R of one list for all queries; NaN where nothing is relevant."""
     return map_at_r(rank_alike(found.relevant))
 
 

@@ -56,8 +56,8 @@ class RowScores:
         return RowScores(lambda rows, items: self.make(items, rows).T, self.shape[::-1], self.held)
 
     def rows(self, part: slice = slice(None)) -> Array:
-        """``(rows of the part, gallery)`` contiguous scores; what is turned is copied in tiles, six times as
-        fast as in one go.
+        """Return ``(rows of the part, gallery)`` contiguous scores; what is turned is copied in tiles, six
+        times as fast as in one go.
         """
         rows = self.make(part, slice(None))
         if rows.flags.c_contiguous:
@@ -68,7 +68,7 @@ class RowScores:
         return out
 
     def cut(self, queries: Rows, gallery: Rows) -> "RowScores":
-        """The scores of these queries and these items."""
+        """Return the scores of these queries and these items."""
         shape = len(queries), len(gallery)
         other = self.other and self.other.cut(gallery, queries)
         return RowScores(
@@ -80,7 +80,9 @@ AnyScores = Array | Graded | RowScores
 
 
 def by_rows(scores: AnyScores) -> RowScores:
-    """A matrix or any grades as blocks of rows, images first; grades are made at once where they are few."""
+    """Return a matrix or any grades as blocks of rows, images first; grades are made at once where they are
+    few.
+    """
     if isinstance(scores, RowScores):
         return scores
     if isinstance(scores, np.ndarray):
@@ -97,7 +99,8 @@ def by_rows(scores: AnyScores) -> RowScores:
 
 
 def products(query: Array, gallery: Array) -> RowScores:
-    """Inner products of embeddings ``(Q, D)`` and ``(N, D)``; cosines where the vectors have unit length.
+    """Return the inner products of embeddings ``(Q, D)`` and ``(N, D)``; cosines where the vectors have unit
+    length.
 
     >>> products(np.eye(2), np.array([[0.6, 0.8]])).T.rows().tolist()
     [[0.6, 0.8]]
@@ -112,7 +115,7 @@ def products(query: Array, gallery: Array) -> RowScores:
 
 
 def overlaid(scores: RowScores, query: Rows, item: Rows, values: Array) -> RowScores:
-    """The scores with other values at some distinct pairs, given by query row and gallery row."""
+    """Return the scores with other values at some distinct pairs, given by query row and gallery row."""
     size = scores.shape[0], scores.shape[1]
     places: Any = sparse.csr_array((np.arange(1, len(query) + 1), (query, item)), shape=size)
 
@@ -128,7 +131,7 @@ def overlaid(scores: RowScores, query: Rows, item: Rows, values: Array) -> RowSc
 
 
 def without(scores: RowScores, query: Rows, item: Rows) -> RowScores:
-    """The scores without some pairs, given by query row and gallery row: their score is ``-inf``."""
+    """Return the scores without some pairs, given by query row and gallery row: their score is ``-inf``."""
     return overlaid(scores, query, item, np.full(len(query), -np.inf, np.float32))
 
 
@@ -143,8 +146,8 @@ def in_memory(scores: AnyScores) -> AnyScores:
 def reranked(
     scores: AnyScores, k: int, score: Callable[[Rows, Rows], Array], weight: float | None = None
 ) -> RowScores:
-    """The scores with the best items of every query scored again: in each direction the ``k`` best, and those
-    equal to the last of these. All others stand below them, in the order that they had.
+    """Return the scores with the best items of every query scored again: in each direction the ``k`` best,
+    and those equal to the last of these. All others stand below them, in the order that they had.
 
     Args:
         scores: ``(I, T)``.
@@ -180,7 +183,7 @@ def reranked(
 
 
 def reranked_row(scores: Array, k: int, score: Callable[[Rows], Array], weight: float | None = None) -> Array:
-    """``(N,)`` scores of one query, with its best items scored again, see ``reranked``.
+    """Return ``(N,)`` scores of one query, with its best items scored again, see ``reranked``.
 
     Args:
         scores: ``(N,)``.
@@ -203,7 +206,7 @@ def combined(old: Array, new: Array, weight: float | None) -> Array:
 
 
 def _best_pairs(scores: RowScores, k: int) -> tuple[Rows, Rows]:
-    """Query and item of the pairs that score at least as much as the ``k``-th best of the query."""
+    """Return query and item of the pairs that score at least as much as the ``k``-th best of the query."""
     kept, last = [], -min(k, scores.shape[1])
     for first, rows in blocks(scores, scores.shape):
         query, item = np.nonzero(rows >= np.partition(rows, last, axis=1)[:, [last]])
@@ -230,8 +233,9 @@ def image_by_image(score: Callable[[Rows, Rows], Array], rows: Rows, items: Rows
 def blocks(
     scores: AnyScores, shape: tuple[int, ...], step: int | None = None, *, checked: bool = True
 ) -> Iterator[tuple[int, Array]]:
-    """Consecutive blocks of queries, ``step`` at a time or as the scores prefer: number of the first query,
-    and the rows. ``shape`` is that of the judgements. Without ``checked``, whoever reads looks for NaN.
+    """Yield consecutive blocks of queries, ``step`` at a time or as the scores prefer: number of the first
+    query, and the rows. ``shape`` is that of the judgements. Without ``checked``, whoever reads looks for
+    NaN.
 
     Raises:
         ValueError: shapes differ, or a score is NaN.
@@ -264,7 +268,7 @@ def refuse_nan(first: int, rows: Array) -> None:
 
 
 def at_pairs(scores: AnyScores, queries: Rows, items: Rows) -> Array:
-    """``(N,)`` scores of single pairs, given by query row and gallery row."""
+    """Return ``(N,)`` scores of single pairs, given by query row and gallery row."""
     if isinstance(scores, np.ndarray):
         return np.asarray(scores[queries, items])
     order, parts = np.argsort(queries, kind="stable"), [np.zeros(0)]
@@ -275,8 +279,8 @@ def at_pairs(scores: AnyScores, queries: Rows, items: Rows) -> Array:
 
 
 def best_items(scores: AnyScores, k: int) -> tuple[Array, Rows]:
-    """The ``k`` best items of every query: scores, largest first, and gallery rows ``(queries, k)``; among
-    equal scores the lower row first.
+    """Return the ``k`` best items of every query: scores, largest first, and gallery rows ``(queries, k)``;
+    among equal scores the lower row first.
 
     Raises:
         ValueError: a score is NaN.
@@ -290,7 +294,7 @@ def best_items(scores: AnyScores, k: int) -> tuple[Array, Rows]:
 
 
 def best_of_block(rows: Array, k: int) -> tuple[Array, Rows]:
-    """``best_items`` of a block of rows."""
+    """Return ``best_items`` of a block of rows."""
     items = np.empty((len(rows), k), np.int64)
     for at, (row, bound) in enumerate(zip(rows, _score_bounds(rows, k), strict=True)) if k else ():
         kept = np.flatnonzero(row >= bound)
@@ -299,9 +303,9 @@ def best_of_block(rows: Array, k: int) -> tuple[Array, Rows]:
 
 
 def top_k(query: Array, gallery: Any, k: int) -> tuple[Array, Rows]:
-    """The ``k`` gallery rows ``(N, D)`` with the largest inner product, for each query ``(Q, D)``: scores
-    ``(Q, k)``, largest first, and rows ``(Q, k)``; of equal scores the lower row first. The gallery may be an
-    index whose ``search(query, k)`` answers, such as one of faiss.
+    """Return the ``k`` gallery rows ``(N, D)`` with the largest inner product, for each query ``(Q, D)``:
+    scores ``(Q, k)``, largest first, and rows ``(Q, k)``; of equal scores the lower row first. The gallery
+    may be an index whose ``search(query, k)`` answers, such as one of faiss.
 
     Raises:
         ValueError: ``k`` is not in 1..N, or a score is NaN.
@@ -317,8 +321,8 @@ def top_k(query: Array, gallery: Any, k: int) -> tuple[Array, Rows]:
 
 
 def _score_bounds(rows: Array, k: int) -> Array:
-    """For every row a score that at least ``k`` of its items reach, and few more: the ``k``-th largest of the
-    greatest scores of its parts, or in short rows of the scores themselves.
+    """Return, for every row, a score that at least ``k`` of its items reach, and few more: the ``k``-th
+    largest of the greatest scores of its parts, or in short rows of the scores themselves.
     """
     parts = max(PARTS * k, isqrt(rows.shape[1]))
     if (size := rows.shape[1] // parts) > 1:

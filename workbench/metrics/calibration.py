@@ -44,7 +44,7 @@ class PairMetric(Metric):
     face, ties = "number", "an equal score counts half"
 
     def per_query(self, found: Values, k: int | None = None) -> Values:
-        """``(N, 2)`` the pairs."""
+        """Return ``(N, 2)`` the pairs."""
         return found
 
 
@@ -54,7 +54,7 @@ class Auroc(PairMetric):
     name, hit = "auroc", "a right pair scores higher than a wrong one, over all pairs; gallery = pairs"
 
     def number(self, values: Values, at: str | Rows, draws: Draws) -> tuple[float, Values]:
-        """The area, and that of each resample, in which scores are counted in ranges."""
+        """Return the area, and that of each resample, in which scores are counted in ranges."""
         score, right = values[:, 0], values[:, 1] > 0
         value = auroc(score, right)
         if isinstance(at, str) or np.isnan(value):
@@ -69,7 +69,7 @@ class Auroc(PairMetric):
 
 
 def auroc(score: Values, right: Mask) -> float:
-    """Chance that a right pair scores higher than a wrong one; NaN where there are none of either.
+    """Return chance that a right pair scores higher than a wrong one; NaN where there are none of either.
 
     >>> auroc(np.array([0.9, 0.4, 0.4, 0.1]), np.array([True, True, False, False]))  # one of four is half
     0.875
@@ -82,12 +82,14 @@ def auroc(score: Values, right: Mask) -> float:
 
 
 def counts_of(weights: Values, counts: Values) -> Values:
-    """``(2, rounds, ranges)`` wrong and right pairs of each range, as often as their image was drawn."""
+    """Return ``(2, rounds, ranges)`` wrong and right pairs of each range, as often as their image was
+    drawn.
+    """
     return np.stack([weights @ side for side in counts])
 
 
 def _areas(counts: Values) -> Values:
-    """``(rounds,)`` area of counted pairs; two of one range count half."""
+    """Return ``(rounds,)`` area of counted pairs; two of one range count half."""
     wrong, right = counts
     below = np.cumsum(wrong, axis=1) - wrong / 2
     return ratio((right * below).sum(axis=1), right.sum(axis=1) * wrong.sum(axis=1))
@@ -100,7 +102,7 @@ class CalibrationError(PairMetric):
     smaller_is_better = True
 
     def number(self, values: Values, at: str | Rows, draws: Draws) -> tuple[float, Values]:
-        """The error, and that of each resample with the same fit."""
+        """Return the error, and that of each resample with the same fit."""
         score, right = values[:, 0], values[:, 1]
         if len(np.unique(right)) == 1:
             return float("nan"), np.zeros(0)
@@ -157,7 +159,7 @@ def calibrations(
     rounds: int = ROUNDS,
     seed: int = SEED,
 ) -> Iterator[Measurement]:
-    """The numbers of some metrics of all pairs.
+    """Yield the numbers of some metrics of all pairs.
 
     Args:
         scores: ``(I, T)``, larger = more alike.

@@ -142,13 +142,13 @@ class Difference(Estimate):
         return self.verdict in (BETTER, WORSE)
 
     def row(self) -> dict[str, Any]:
-        """All fields, and what follows from them, as a row of a table."""
+        """Return all fields, and what follows from them, as a row of a table."""
         more = ("told_apart", "verdict", "mark", "worth_noting")
         return asdict(self) | {"key": self.label} | {name: getattr(self, name) for name in more}
 
 
 def sign_test(wins: int, losses: int) -> float:
-    """Two-sided exact sign test: the chance of a split at least as uneven if both outcomes are equally
+    """Return two-sided exact sign test: the chance of a split at least as uneven if both outcomes are equally
     likely; ties are left out, and 1 where the two never differ.
 
     >>> round(sign_test(8, 2), 9)  # 2 * (1 + 10 + 45) / 2 ** 10
@@ -158,8 +158,8 @@ def sign_test(wins: int, losses: int) -> float:
 
 
 def holm(p: Sequence[float]) -> list[float]:
-    """Holm's adjusted p values: the i-th smallest of m times ``m - i + 1``, never below a smaller one's,
-    never above 1.
+    """Return Holm's adjusted p values: the i-th smallest of m times ``m - i + 1``, never below a smaller
+    one's, never above 1.
 
     >>> [round(value, 6) for value in holm([0.01, 0.04, 0.03, 0.005])]
     [0.03, 0.06, 0.06, 0.02]
@@ -171,8 +171,8 @@ def holm(p: Sequence[float]) -> list[float]:
 
 
 def holm_levels(p: Sequence[float], alpha: float) -> Values:
-    """The level at which Holm's procedure tests each difference, ``alpha`` being that of all together; those
-    after the first that is not told apart keep its level.
+    """Return the level at which Holm's procedure tests each difference, ``alpha`` being that of all together;
+    those after the first that is not told apart keep its level.
 
     >>> holm_levels([0.04, 0.001, 0.03], 0.06).round(6).tolist()
     [0.06, 0.02, 0.03]
@@ -190,7 +190,7 @@ def paired_differences(
     smallest: float = SMALLEST,
     confidence: float = CONFIDENCE,
 ) -> list[Difference]:
-    """Every run against one run, on every number; all of these comparisons are adjusted together.
+    """Return every run against one run, on every number; all of these comparisons are adjusted together.
 
     Args:
         values: key -> run -> ``(Q,)`` values by query as ``intervals.Draws`` reads them, NaN = the query does
@@ -244,7 +244,9 @@ def paired_differences(
 
 
 def _values_by_seed(row: Metric, seeds: Values, direction: str, draws: Draws) -> tuple[Values, Values]:
-    """``(seeds,)`` number of each seed and ``(seeds, rounds)`` that of each resample; NaN for no values."""
+    """Return ``(seeds,)`` number of each seed and ``(seeds, rounds)`` that of each resample; NaN for no
+    values.
+    """
     numbers, drawn = np.full(len(seeds), np.nan), np.full((len(seeds), draws.rounds), np.nan)
     for seed, values in enumerate(seeds):
         if not np.isnan(values).all():
@@ -253,7 +255,7 @@ def _values_by_seed(row: Metric, seeds: Values, direction: str, draws: Draws) ->
 
 
 def _error_with_seeds(variance: float, free: int, by_seed: Values, drawn: Values) -> tuple[float, float]:
-    """The standard error of a mean difference over images and seeds, and its degrees of freedom.
+    """Return the standard error of a mean difference over images and seeds, and its degrees of freedom.
 
     Args:
         variance: of the mean over seeds, for other images.
@@ -272,7 +274,7 @@ def _error_with_seeds(variance: float, free: int, by_seed: Values, drawn: Values
 
 
 def _same_queries(key: str, names: tuple[str, str], values: tuple[Values, Values]) -> NDArray[np.bool_]:
-    """``(seeds,)`` which seeds both runs have; refuses runs that answered other queries, or none."""
+    """Return ``(seeds,)`` which seeds both runs have; refuses runs that answered other queries, or none."""
     pair, (first, second) = " and ".join(names), map(np.isnan, values)
     apart = f"{key}: {pair} did not answer the same queries: measure both on one split by the same judgements"
     require(first.shape == second.shape, apart)
@@ -284,7 +286,9 @@ def _same_queries(key: str, names: tuple[str, str], values: tuple[Values, Values
 
 
 def _count_signs(difference: Difference, by_query: Values, draws: Draws) -> tuple[Difference, int, float]:
-    """The difference with its sign test, the images that count, and how far one image moves it at most."""
+    """Return the difference with its sign test, the images that count, and how far one image moves it at
+    most.
+    """
     direction, known = difference.key.direction, ~np.isnan(by_query)
     by_image = draws.by_image(by_query, direction)
     images = int((draws.by_image(np.where(known, 1.0, np.nan), direction) > 0).sum())
@@ -306,8 +310,8 @@ def _count_signs(difference: Difference, by_query: Values, draws: Draws) -> tupl
 def _adjust(
     differences: Sequence[Difference], errors: Sequence[tuple[float, float]], alpha: float
 ) -> list[Difference]:
-    """The differences with intervals at Holm's levels, from the standard error (NaN = no interval) and the
-    degrees of freedom of each, and Holm's p of the sign test.
+    """Return the differences with intervals at Holm's levels, from the standard error (NaN = no interval) and
+    the degrees of freedom of each, and Holm's p of the sign test.
     """
     value = np.array([one.value for one in differences])
     error, free = np.array(errors, np.float64).reshape(-1, 2).T
@@ -322,8 +326,8 @@ def _adjust(
 
 
 def _with_interval(one: Difference, half: float) -> Difference:
-    """The difference with an interval of this half width, which ends where no difference is larger; NaN = no
-    interval.
+    """Return the difference with an interval of this half width, which ends where no difference is larger;
+    NaN = no interval.
     """
     if np.isnan(half):
         return one
@@ -333,8 +337,8 @@ def _with_interval(one: Difference, half: float) -> Difference:
 
 
 def most_different_queries(ranks: Values, count: int, groups: Rows | None = None) -> list[int]:
-    """The queries on which runs differ most, by the ratio of the worst to the best rank; among equals the one
-    that some run answers best, then the lower row.
+    """Return the queries on which runs differ most, by the ratio of the worst to the best rank; among equals
+    the one that some run answers best, then the lower row.
 
     Args:
         ranks: ``(runs, queries)`` 1 = first; a query that is NaN in a run is never chosen.

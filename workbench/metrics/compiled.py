@@ -115,7 +115,7 @@ def discordant_pairs(codes: Rows, size: int) -> tuple[Rows, Rows]:
 
 
 def read(rows: Array, start: Rows, item: Rows, k: int, few: int) -> tuple[Rows, Array, Rows, int]:
-    """What one read of a block tells, on all cores.
+    """Return what one read of a block tells, on all cores.
 
     Args:
         rows: ``(queries, gallery)`` scores.

@@ -42,7 +42,7 @@ BETA, HUBS = 20.0, 1
 
 
 def inverted_softmax(scores: Array, bank: Array, *, beta: float = BETA) -> Values:
-    """``(Q, N)`` logarithms of the inverted softmax.
+    """Return ``(Q, N)`` logarithms of the inverted softmax.
 
     Args:
         scores: ``(Q, N)`` of queries with items.
@@ -58,8 +58,8 @@ def inverted_softmax(scores: Array, bank: Array, *, beta: float = BETA) -> Value
 
 
 def dual_softmax(scores: Array, bank: Array, *, beta: float = BETA) -> Values:
-    """``(Q, N)`` logarithms of the product of the softmax over the bank and that over items; the arguments
-    are those of ``inverted_softmax``.
+    """Return ``(Q, N)`` logarithms of the product of the softmax over the bank and that over items; the
+    arguments are those of ``inverted_softmax``.
     """
     scaled = beta * np.asarray(scores, np.float64)
     over_items = scaled - logsumexp(scaled, axis=1, keepdims=True)
@@ -67,7 +67,7 @@ def dual_softmax(scores: Array, bank: Array, *, beta: float = BETA) -> Values:
 
 
 def qb_norm(scores: Array, bank: Array, *, beta: float = BETA, k: int = HUBS) -> Values:
-    """``(Q, N)`` scores, those of a query whose best item is a hub replaced by the inverted softmax.
+    """Return ``(Q, N)`` scores, those of a query whose best item is a hub replaced by the inverted softmax.
 
     Args:
         scores: ``(Q, N)``.
@@ -103,14 +103,14 @@ class Corrected(Metric):
         self.beta = beta
 
     def per_query(self, found: JudgedSide, k: int | None = None) -> Values:
-        """``(queries,)`` values of the metric; NaN where nothing is relevant."""
+        """Return ``(queries,)`` values of the metric; NaN where nothing is relevant."""
         scores = found.scores.rows().astype(np.float64)
         corrected = self.correction(scores, scores, beta=self.beta)
         return self.base.per_query(rank(corrected, found.relevant), k)
 
 
 def _row(name: str, correction: Correction, base: Metric, by: str) -> type[Metric]:
-    """The metric on scores of one correction, by some judgements."""
+    """Return the metric on scores of one correction, by some judgements."""
     hit = f"{base.hit}; scores corrected by {name}, whose bank is all queries of the split"
     attributes = {
         "correction": staticmethod(correction),

@@ -31,7 +31,7 @@ LEAST = 4  # queries, half of which are a sample
 
 
 def pearson(first: Array, second: Array, weights: Array | None = None) -> float:
-    """Pearson correlation; NaN where either side is constant.
+    """Return the Pearson correlation; NaN where either side is constant.
 
     Args:
         first: ``(N,)`` values of pairs.
@@ -49,7 +49,7 @@ def pearson(first: Array, second: Array, weights: Array | None = None) -> float:
 
 
 def spearman(first: Array, second: Array) -> float:
-    """Spearman correlation: Pearson's of the average ranks; NaN where either side is constant.
+    """Return the Spearman correlation: Pearson's of the average ranks; NaN where either side is constant.
 
     >>> round(spearman(np.array([2, 1, 4, 3, 5]), np.array([1, 2, 3, 4, 5])), 6)
     0.8
@@ -58,9 +58,9 @@ def spearman(first: Array, second: Array) -> float:
 
 
 def kendall_tau_c(first: Array, second: Array) -> float:
-    """Kendall's tau-c, which papers print of captions' metrics and experts' scores: twice the concordant less
-    the discordant pairs over ``n^2 (m - 1) / m``, where m is the smaller number of distinct values; NaN where
-    either side is constant.
+    """Return Kendall's tau-c, which papers print of captions' metrics and experts' scores: twice the
+    concordant less the discordant pairs over ``n^2 (m - 1) / m``, where m is the smaller number of distinct
+    values; NaN where either side is constant.
 
     Source: A. Stuart, The estimation and comparison of strengths of association in contingency tables,
     Biometrika 40, 1953.
@@ -74,7 +74,7 @@ def kendall_tau_c(first: Array, second: Array) -> float:
 
 
 def grades_at_pairs(graded: AnyScores, judgements: Judgements) -> Values:
-    """``(N,)`` the values of any grades ``(I, T)`` at the pairs that the judgements list.
+    """Return ``(N,)`` the values of any grades ``(I, T)`` at the pairs that the judgements list.
 
     Raises:
         ValueError: shapes differ.
@@ -91,8 +91,8 @@ def grades_at_pairs(graded: AnyScores, judgements: Judgements) -> Values:
 
 
 def judged_sample(judgements: Judgements, own: Rows, others: int, rng: np.random.Generator) -> Judgements:
-    """Own pairs and ``others`` random images for each caption, as people rate them: what is not listed was
-    not judged.
+    """Return own pairs and ``others`` random images for each caption, as people rate them: what is not listed
+    was not judged.
     """
     images, captions = judgements.shape
     number = min(others, images - 1)
@@ -119,18 +119,20 @@ class Correlation(Metric):
     coefficient: Callable[..., float]
 
     def per_query(self, found: Values, k: int | None = None) -> Values:
-        """``(N, 3)`` the pairs."""
+        """Return ``(N, 3)`` the pairs."""
         return found
 
     def number(self, values: Values, at: str | Rows, draws: Draws) -> tuple[float, Values]:
-        """The correlation, and that of each resample; a resample in which a side is constant is NaN."""
+        """Return the correlation, and that of each resample; a resample in which a side is constant is
+        NaN.
+        """
         x, y, _ = values.T
         if isinstance(at, str) or min(np.ptp(x), np.ptp(y)) == 0:
             return float("nan"), np.zeros(0)
         return self.coefficient(x, y), self.correlate_resamples(x, y, at, draws)
 
     def correlate_resamples(self, x: Values, y: Values, image: Rows, draws: Draws) -> Values:
-        """``(rounds,)`` each over its pairs, as often as their image was drawn."""
+        """Return ``(rounds,)`` each over its pairs, as often as their image was drawn."""
         resamples = chain.from_iterable(draws.blocks())
         drawn = (np.repeat(np.arange(len(x)), times[image].astype(int)) for times in resamples)
         return np.fromiter((self.coefficient(x[part], y[part]) for part in drawn), float, draws.rounds)
@@ -143,7 +145,7 @@ class Pearson(Correlation):
     coefficient = staticmethod(pearson)
 
     def correlate_resamples(self, x: Values, y: Values, image: Rows, draws: Draws) -> Values:
-        """``(rounds,)`` from sums over each image's pairs."""
+        """Return ``(rounds,)`` from sums over each image's pairs."""
         x, y = x - x.mean(), y - y.mean()
         n, sx, sy, sxx, syy, sxy = draws.sums((np.ones(len(x)), x, y, x * x, y * y, x * y), image).T
         known = np.maximum(n, 1)
@@ -159,7 +161,7 @@ class Spearman(Correlation):
     coefficient = staticmethod(spearman)
 
     def correlate_resamples(self, x: Values, y: Values, image: Rows, draws: Draws) -> Values:
-        """``(rounds,)`` ranked anew in each resample, by counting: seven times as fast as sorting."""
+        """Return ``(rounds,)`` ranked anew in each resample, by counting: seven times as fast as sorting."""
         first, second = (np.unique(side, return_inverse=True)[1] for side in (x, y))
         weights = (times[image] for times in chain.from_iterable(draws.blocks()))
         correlations = (pearson(_average_ranks(first, w), _average_ranks(second, w), w) for w in weights)
@@ -167,7 +169,9 @@ class Spearman(Correlation):
 
 
 def _average_ranks(place: Rows, weights: Array) -> Values:
-    """Average ranks, given the place of each value among the distinct ones and how often each counts."""
+    """Return the average ranks, given the place of each value among the distinct ones and how often each
+    counts.
+    """
     size = np.bincount(place, weights=weights)
     return np.asarray((np.cumsum(size) - size + (size + 1) / 2)[place])
 
@@ -190,7 +194,9 @@ class SpearmanHalf(Correlation):
     directions = ("i2t", "t2i", "i2i", "t2t")
 
     def number(self, values: Values, at: str | Rows, draws: Draws) -> tuple[float, Values]:
-        """The mean over the rounds, and each of them; NaN without rounds or with fewer than four queries."""
+        """Return the mean over the rounds, and each of them; NaN without rounds or with fewer than four
+        queries.
+        """
         x, y, query = values.T
         order, rng = np.argsort(query, kind="stable"), np.random.default_rng(draws.seed)
         _, start, size = np.unique(query[order], return_index=True, return_counts=True)
@@ -214,8 +220,9 @@ def correlations(
     rounds: int = ROUNDS,
     seed: int = SEED,
 ) -> list[Measurement]:
-    """``pearson`` and ``spearman`` over the listed pairs, and ``i2t/spearman_half``, ``t2i/spearman_half``,
-    the bootstrap of CxC; of images and captions the same without own pairs, marked ``[without own]``.
+    """Return ``pearson`` and ``spearman`` over the listed pairs, and ``i2t/spearman_half``,
+    ``t2i/spearman_half``, the bootstrap of CxC; of images and captions the same without own pairs, marked
+    ``[without own]``.
 
     Args:
         values: ``(N,)`` one for each listed pair, or ``(I, T)`` scores, relevance or judgements that grade

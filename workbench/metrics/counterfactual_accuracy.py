@@ -35,8 +35,8 @@ class CounterfactualAccuracy(Metric):
     ties = "an equal score, up to rounding, counts half"
 
     def per_query(self, found: tuple[Values, Rows, int], k: int | None = None) -> Values:
-        """``(I,)`` of ``(N,)`` whether each caption scores higher than its counterfactual, .5 where equal,
-        ``(N,)`` its image, and ``I``; NaN for an image without counterfactuals.
+        """Return ``(I,)`` of ``(N,)`` whether each caption scores higher than its counterfactual, .5 where
+        equal, ``(N,)`` its image, and ``I``; NaN for an image without counterfactuals.
         """
         above, image, images = found
         return ratio(np.bincount(image, above, images), np.bincount(image, minlength=images))
@@ -51,7 +51,7 @@ def counterfactual_accuracies(
     rounds: int = ROUNDS,
     seed: int = SEED,
 ) -> Iterator[tuple[Measurement, Values]]:
-    """The accuracy by kind of counterfactual, and its ``(I,)`` values by image.
+    """Yield the accuracy by kind of counterfactual, and its ``(I,)`` values by image.
 
     Args:
         scores: ``(I, T)``, larger = more alike.

@@ -56,7 +56,7 @@ class Crossed:
         return self.variance**2 / parts if parts else float(seeds * images)
 
     def half_width(self, confidence: float = CONFIDENCE) -> float:
-        """How far the interval reaches to either side of the mean."""
+        """Return how far the interval reaches to either side of the mean."""
         return float(stdtrit(self.freedom, (1 + confidence) / 2) * self.variance**0.5)
 
 

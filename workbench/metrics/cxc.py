@@ -29,7 +29,7 @@ NAME = "cxc"
 
 
 def ranks_within(scores: AnyScores, rated: Judgements, group: Rows | None = None) -> Ranks:
-    """Ranks of an item's positives among all others of its kind.
+    """Return ranks of an item's positives among all others of its kind.
 
     Args:
         scores: ``(N, N)``, larger = more alike; the diagonal is not read.

@@ -52,7 +52,7 @@ def declared_numbers(
     rounds: int = ROUNDS,
     seed: int = SEED,
 ) -> Iterator[tuple[Measurement, Values | None]]:
-    """Every declared score: of all examples, of each kind, and the mean of the kinds.
+    """Yield every declared score: of all examples, of each kind, and the mean of the kinds.
 
     Args:
         score: gives the scores of pairs, larger = more alike; see ``Comparisons`` for what a pair is.
@@ -212,7 +212,7 @@ def _by_bag(pairs: list[list[int]], bags: Rows, text_only: bool) -> list[list[in
 
 
 def _pattern(above: list[list[int]], below: list[list[int]], text_only: bool) -> Pattern:
-    """Number the scores of an example in the order in which its comparisons name them."""
+    """Return number the scores of an example in the order in which its comparisons name them."""
     numbers: dict[tuple[int, ...], int] = {}
     pattern = []
     for pairs in zip(above, below, strict=True):

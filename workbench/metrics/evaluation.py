@@ -216,7 +216,7 @@ class Evidence:
         return {"i2t": relevant, "t2i": relevant.T}
 
     def ranks(self, direction: str) -> Iterator[tuple[Rows, Ranks]]:
-        """Queries and the ranks of their relevant items, fold by fold.
+        """Yield queries and the ranks of their relevant items, fold by fold.
 
         Raises:
             TypeError: the grades are no judgements, which say from which grade on a pair is relevant.
@@ -233,7 +233,7 @@ class Evidence:
             yield (captions if direction == "t2i" else images), known or ranks_of(scores, judged, direction)
 
     def read(self, need: Need, direction: str, rows: Sequence[Metric]) -> Iterator[tuple[Rows, Any]]:
-        """Queries and what metrics read of them, some at a time."""
+        """Yield queries and what metrics read of them, some at a time."""
         if need == "ranks":
             yield from self.ranks(direction)
         elif need == "labels":
@@ -252,7 +252,7 @@ class Evidence:
             yield from self._graded_sides(need, direction, rows)
 
     def _judged_sides(self, direction: str, rows: Sequence[Metric]) -> Iterator[tuple[Rows, JudgedSide]]:
-        """Everything of one direction with what is relevant; nothing in folds, or where grades are no
+        """Yield everything of one direction with what is relevant; nothing in folds, or where grades are no
         judgements.
         """
         if self.folds > 1 or not self.relevant:
@@ -282,7 +282,7 @@ class Evidence:
                 yield queries[first : first + len(part.scores)], part
 
     def gallery(self, direction: str) -> int:
-        """How many items a query is compared with."""
+        """Return how many items a query is compared with."""
         if direction in self.within:
             return self.within[direction].gallery - 1
         side = int(direction != "t2i")
@@ -299,7 +299,7 @@ class Evidence:
 
 
 def _restrict_grades(judged: AnyScores, images: Rows, captions: Rows) -> AnyScores:
-    """The grades of some images and captions."""
+    """Return the grades of some images and captions."""
     if isinstance(judged, Judgements):
         return judged.restrict(images, captions)
     return by_rows(judged).cut(images, captions).rows()
@@ -313,7 +313,7 @@ def walk(
     rounds: int = ROUNDS,
     seed: int = SEED,
 ) -> Iterator[tuple[Measurement, Values]]:
-    """Every number of some metrics with its contract, and the ``(queries,)`` values that it is made of:
+    """Yield every number of some metrics with its contract, and the ``(queries,)`` values that it is made of:
     direction by direction, sums over directions last. A number to which no query has an answer is left out.
 
     Args:
@@ -361,7 +361,7 @@ def evaluate(
     rounds: int = ROUNDS,
     seed: int = SEED,
 ) -> list[Measurement]:
-    """The numbers of some metrics, see ``walk``.
+    """Return the numbers of some metrics, see ``walk``.
 
     Raises:
         ValueError: no query has an answer to any of them.
@@ -380,8 +380,8 @@ def evaluate(
 def _by_query(
     evidence: Evidence, metrics: Sequence[Metric], direction: str, subset: Subset | None, draws: Draws
 ) -> dict[tuple[Metric, int | None], Values]:
-    """``(3, queries)`` values of every metric and depth in one direction, what they are by chance, and at
-    best; what several metrics read is made once.
+    """Return ``(3, queries)`` values of every metric and depth in one direction, what they are by chance, and
+    at best; what several metrics read is made once.
     """
     rows = [row for row in metrics if direction in row.directions]
     size = len(draws.own) if direction in BY_CAPTION else draws.images
@@ -403,7 +403,9 @@ def _by_query(
 
 
 def _counted(evidence: Evidence, direction: str, subset: Subset | None, size: int) -> Mask | None:
-    """``(queries,)`` which queries count: those of the subset that the judgements ask; ``None`` = all."""
+    """Return ``(queries,)`` which queries count: those of the subset that the judgements ask; ``None`` =
+    all.
+    """
     mask = subset.mask(direction, size) if subset else None
     side = "caption_queries" if direction in BY_CAPTION else "image_queries"
     asked = getattr(evidence.judged, side, None)
@@ -423,7 +425,7 @@ def report_number(
     chance: float = np.nan,
     best: float = np.nan,
 ) -> Measurement:
-    """One number with its interval and contract.
+    """Return one number with its interval and contract.
 
     Args:
         row: the metric.

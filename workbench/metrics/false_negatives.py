@@ -23,26 +23,28 @@ BothRanks = tuple[Ranks, Ranks]
 
 
 def own_first(found: BothRanks, k: int | None = None) -> Values:
-    """``(queries,)`` 1 where the best scored item is relevant by the labels; NaN where nothing is."""
+    """Return ``(queries,)`` 1 where the best scored item is relevant by the labels; NaN where nothing is."""
     return np.where(np.isnan(found[0].first), np.nan, found[0].first == 1)
 
 
 def true_first(found: BothRanks, k: int | None = None) -> Values:
-    """``(queries,)`` 1 where the best scored item is relevant by the better judgements; NaN where nothing is
-    relevant by the labels.
+    """Return ``(queries,)`` 1 where the best scored item is relevant by the better judgements; NaN where
+    nothing is relevant by the labels.
     """
     # nothing truly relevant (a NaN rank) compares as not on top
     return np.where(np.isnan(found[0].first), np.nan, found[1].first == 1)
 
 
 def first_errors(found: BothRanks, k: int | None = None) -> Values:
-    """``(queries,)`` 1 where the best scored item is not relevant by the labels; NaN where nothing is."""
+    """Return ``(queries,)`` 1 where the best scored item is not relevant by the labels; NaN where nothing
+    is.
+    """
     return 1 - own_first(found)
 
 
 def false_negatives(found: BothRanks, k: int | None = None) -> Values:
-    """``(queries,)`` 1 where an error by the labels is right by the better judgements, 0 where it is wrong,
-    NaN = no error.
+    """Return ``(queries,)`` 1 where an error by the labels is right by the better judgements, 0 where it is
+    wrong, NaN = no error.
 
     >>> from workbench.metrics.ranks import rank
     >>> scores = np.array([[0.9, 0.1], [0.8, 0.2]])

@@ -90,7 +90,7 @@ def lists(
     width: int = 0,
     block: int | None = None,
 ) -> Iterator[tuple[int, Lists]]:
-    """Lists of graded items, some queries at a time: the number of the first query, and the lists.
+    """Yield lists of graded items, some queries at a time: the number of the first query, and the lists.
 
     Args:
         scores: ``(queries, gallery)``, larger = more alike.
@@ -120,7 +120,9 @@ def _order_codes(scores: Array, codes: Rows, size: int) -> Rows:
 
 
 def _best_rows(scores: Array, grades: Values, depth: int) -> Rows:
-    """``(queries, depth)`` rows of the best items: larger score, then smaller grade, then later row first."""
+    """Return ``(queries, depth)`` rows of the best items: larger score, then smaller grade, then later row
+    first.
+    """
     top = np.argpartition(-scores, depth - 1, axis=1)[:, :depth]
     least = np.take_along_axis(scores, top, axis=1).min(axis=1)
     # where the last place is tied, any of the equals may have been picked: those queries are sorted whole

@@ -127,8 +127,8 @@ class Chains:
 # several metrics read what one protocol retrieves
 @lru_cache(maxsize=2)
 def hierarcaps_radius(chains: Chains, *, steps: int = 50) -> list[Rows]:
-    """Texts retrieved by growing a ball around the root: for each chain the caption rows of the distinct
-    texts, in the order they were found.
+    """Return texts retrieved by growing a ball around the root: for each chain the caption rows of the
+    distinct texts, in the order they were found.
     """
     radius = chains.radius[chains.pool]
     inside = radius <= np.linspace(radius.min(), radius.max(), steps)[:, None]
@@ -144,8 +144,8 @@ def hierarcaps_radius(chains: Chains, *, steps: int = 50) -> list[Rows]:
 def hierarcaps_traversal(
     chains: Chains, *, start: Literal["text", "image"] = "text", root_in_pool: bool = True, steps: int = 50
 ) -> list[Rows]:
-    """Texts retrieved on the straight way to the root: for each chain the caption rows of the distinct texts,
-    in the order they were found; -1 stands for the root.
+    """Return texts retrieved on the straight way to the root: for each chain the caption rows of the distinct
+    texts, in the order they were found; -1 stands for the root.
 
     Args:
         chains: embeddings and chains.
@@ -170,8 +170,8 @@ def hierarcaps_traversal(
 
 
 def _distinct_picks(chains: Chains, picks: Callable[[Values], Rows], block: int = 256) -> list[Rows]:
-    """Distinct picks of each chain as caption rows, in order; by blocks, since a block is scored against the
-    whole pool.
+    """Return distinct picks of each chain as caption rows, in order; by blocks, since a block is scored
+    against the whole pool.
     """
     out = []
     for first in range(0, len(chains.image_of), block):
@@ -185,8 +185,9 @@ def _distinct_picks(chains: Chains, picks: Callable[[Values], Rows], block: int 
 def describe_retrieval(
     chains: Chains, retrieved: Rows, chain: int, true: Mask | None = None
 ) -> tuple[list[str], list[int], list[bool]]:
-    """What one chain's image retrieved, in words: the texts without the root, their levels in the chain (0 =
-    not in it), and whether they are true of the image, by ``true`` ``(I, T)`` or by its chain alone.
+    """Return what one chain's image retrieved, in words: the texts without the root, their levels in the
+    chain (0 = not in it), and whether they are true of the image, by ``true`` ``(I, T)`` or by its chain
+    alone.
     """
     own, levels = chains.rows[chain], np.asarray(chains.split.level)
     level = dict(zip(chains.first[own].tolist(), levels[own].tolist(), strict=True))
@@ -215,14 +216,14 @@ class Retrieval(Metric):
         self.root_in_pool = root_in_pool
 
     def phrase(self, k: int | None, judgements: str) -> str:
-        """What counts as a hit, and how texts are retrieved."""
+        """Return what counts as a hit, and how texts are retrieved."""
         if self.way == "radius":
             return f"{self.hit}; {self.steps} thresholds of the distance from the root"
         pool = "in" if self.root_in_pool else "not in"
         return f"{self.hit}; {self.steps} points from the {self.start} to the root, root {pool} the pool"
 
     def per_query(self, found: Chains, k: int | None = None) -> Values:
-        """``(C,)`` in [0, 1]."""
+        """Return ``(C,)`` in [0, 1]."""
         retrieved = (
             hierarcaps_radius(found, steps=self.steps)
             if self.way == "radius"
@@ -234,13 +235,13 @@ class Retrieval(Metric):
 
 
 def d_corr_radius(found: Chains, k: int | None = None) -> Values:
-    """``(C,)`` Kendall tau between a text's level and its distance from the root, in [-1, 1]."""
+    """Return ``(C,)`` Kendall tau between a text's level and its distance from the root, in [-1, 1]."""
     return _tau_of_rows(found.radius[found.rows])
 
 
 def d_corr_image(found: Chains, k: int | None = None) -> Values:
-    """``(C,)`` Kendall tau between a text's level and its nearness to the image: 1 = the most specific is
-    nearest, -1 = the most generic.
+    """Return ``(C,)`` Kendall tau between a text's level and its nearness to the image: 1 = the most specific
+    is nearest, -1 = the most generic.
     """
     return _tau_of_rows(found.cosine[found.rows])
 
@@ -248,8 +249,8 @@ def d_corr_image(found: Chains, k: int | None = None) -> Values:
 # two numbers read it
 @lru_cache(maxsize=1)
 def d_corr_other(found: Chains, k: int | None = None) -> Values:
-    """``(C,)`` ``d_corr_image`` with each image of another chain in the place of the chain's own, mean over
-    these images; NaN where there is none.
+    """Return ``(C,)`` ``d_corr_image`` with each image of another chain in the place of the chain's own, mean
+    over these images; NaN where there is none.
     """
     images, text = np.unique(found.image_of), found.text[found.rows].astype(np.float64)
     earlier, later = np.triu_indices(text.shape[1], k=1)
@@ -264,15 +265,15 @@ def d_corr_other(found: Chains, k: int | None = None) -> Values:
 
 
 def d_corr_gain(found: Chains, k: int | None = None) -> Values:
-    """``(C,)`` ``d_corr_image`` less ``d_corr_other``: what the order of the texts owes to this image, in
-    [-2, 2].
+    """Return ``(C,)`` ``d_corr_image`` less ``d_corr_other``: what the order of the texts owes to this image,
+    in [-2, 2].
     """
     return d_corr_image(found, k) - d_corr_other(found, k)
 
 
 def precision(retrieved: list[Rows], chains: Rows, k: int | None = None) -> Values:
-    """``(C,)`` share of the retrieved texts that belong to the chain; 0 where only the root was retrieved.
-    ``chains``: ``(C, L)`` first row of each text of the chain, generic first.
+    """Return ``(C,)`` share of the retrieved texts that belong to the chain; 0 where only the root was
+    retrieved. ``chains``: ``(C, L)`` first row of each text of the chain, generic first.
     """
     right = [int(np.isin(texts, names).sum()) for texts, names in zip(retrieved, chains, strict=True)]
     sizes = [max(1, int(np.count_nonzero(texts != ROOT))) for texts in retrieved]
@@ -280,7 +281,8 @@ def precision(retrieved: list[Rows], chains: Rows, k: int | None = None) -> Valu
 
 
 def recall(retrieved: list[Rows], chains: Rows, k: int | None = None) -> Values:
-    """``(C,)`` share of the chain's levels whose text was retrieved; for the arguments see ``precision``.
+    """Return ``(C,)`` share of the chain's levels whose text was retrieved; for the arguments see
+    ``precision``.
 
     With a level ``k`` it is whether the chain's text of this level was retrieved.
     """
@@ -289,7 +291,7 @@ def recall(retrieved: list[Rows], chains: Rows, k: int | None = None) -> Values:
 
 
 def _tau_of_rows(values: Values) -> Values:
-    """Kendall tau of each row with its columns' order."""
+    """Return the Kendall tau of each row with its columns' order."""
     earlier, later = np.triu_indices(values.shape[1], k=1)
     return np.asarray(np.sign(values[:, later] - values[:, earlier]).mean(axis=1))
 
@@ -339,7 +341,7 @@ def hierarchy_scores(
     rounds: int = ROUNDS,
     seed: int = SEED,
 ) -> list[Measurement]:
-    """Both protocols with P, R and R by level, and d_corr; for the options see ``Retrieval``.
+    """Return both protocols with P, R and R by level, and d_corr; for the options see ``Retrieval``.
 
     Args:
         chains: embeddings and chains.

@@ -38,7 +38,7 @@ CHUNK = 2**22
 
 @lru_cache(maxsize=8)
 def _resample_counts(images: int, rounds: int, seed: int, folds: int) -> NDArray[np.uint16]:
-    """``(rounds, images)`` how often each resample holds each image; every fold is drawn by itself."""
+    """Return ``(rounds, images)`` how often each resample holds each image; every fold is drawn by itself."""
     rng, size = np.random.default_rng(seed), images // folds
     out = np.empty((rounds, images), dtype=np.uint16)
     for row in out:
@@ -48,7 +48,7 @@ def _resample_counts(images: int, rounds: int, seed: int, folds: int) -> NDArray
 
 
 def percentile_interval(draws: Values, confidence: float = CONFIDENCE) -> tuple[float | None, float | None]:
-    """Percentile interval of the resampled values; ``(None, None)`` where there are none.
+    """Return the percentile interval of the resampled values; ``(None, None)`` where there are none.
 
     Args:
         draws: ``(rounds,)``; a resample that holds no query that counts is NaN and left out.
@@ -120,7 +120,7 @@ class Draws:
         require(self.images % self.folds == 0, f"{self.folds} folds do not divide {self.images} images")
 
     def value(self, values: Values, direction: str | Rows, statistic: Statistic = "mean") -> float:
-        """The statistic of the queries at hand, ``median`` rounded down as the field prints it."""
+        """Return the statistic of the queries at hand, ``median`` rounded down as the field prints it."""
         total = 0.0
         for folds in self._known_values(values, direction):
             if not folds:
@@ -133,7 +133,9 @@ class Draws:
         return total
 
     def resample(self, values: Values, direction: str | Rows, statistic: Statistic = "mean") -> Values:
-        """``(rounds,)`` the statistic of each resample; NaN where a resample holds no query that counts."""
+        """Return ``(rounds,)`` the statistic of each resample; NaN where a resample holds no query that
+        counts.
+        """
         found, resampled = np.zeros(self.rounds), self._medians if statistic == "median" else self._means
         for folds in self._known_values(values, direction):
             found += np.mean([resampled(*fold) for fold in folds] or [np.full(self.rounds, np.nan)], axis=0)
@@ -157,8 +159,9 @@ class Draws:
         return low, high
 
     def by_image(self, values: Values, direction: str | Rows) -> Values:
-        """``(images,)`` sum of the values of each image's queries; of several parts, each divided by its
-        queries an image, so that the mean over images is the statistic where every image has equally many.
+        """Return ``(images,)`` sum of the values of each image's queries; of several parts, each divided by
+        its queries an image, so that the mean over images is the statistic where every image has equally
+        many.
         """
         parts = list(self._known_values(values, direction))
         found = np.zeros(self.images)
@@ -169,7 +172,7 @@ class Draws:
         return found
 
     def blocks(self) -> Iterator[Values]:
-        """Resamples, some at a time: ``(some rounds, images)`` how often each image was drawn."""
+        """Yield resamples, some at a time: ``(some rounds, images)`` how often each image was drawn."""
         counts = _resample_counts(self.images, self.rounds, self.seed, self.folds)
         step = max(1, CHUNK // max(self.images, len(self.own), 1))
         with Task("intervals", self.rounds, "resamples", shown=step < self.rounds) as task:
@@ -178,15 +181,15 @@ class Draws:
                 task.update(min(step, self.rounds - first))
 
     def sums(self, columns: Sequence[Values], rows: Rows) -> Values:
-        """``(rounds, C)`` sums of each of ``C`` columns of values ``(N,)`` over each resample; ``rows``
-        ``(N,)`` are their image rows.
+        """Return ``(rounds, C)`` sums of each of ``C`` columns of values ``(N,)`` over each resample;
+        ``rows`` ``(N,)`` are their image rows.
         """
         by_image = np.stack([np.bincount(rows, one, self.images) for one in columns], axis=1)
         return np.concatenate([np.zeros((0, len(columns))), *(block @ by_image for block in self.blocks())])
 
     def _known_values(self, values: Values, direction: str | Rows) -> Iterator[list[tuple[Values, Rows]]]:
-        """For each statistic that is added, the known values of every fold that has some, with the image row
-        of each.
+        """Yield for each statistic that is added, the known values of every fold that has some, with the
+        image row of each.
         """
         if not isinstance(direction, str):
             yield self._folds(values, direction)

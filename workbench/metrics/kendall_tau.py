@@ -19,8 +19,8 @@ from workbench.records import Values
 
 
 def kendall_tau(found: Lists, k: int | None = None) -> Values:
-    """``(queries,)`` agreement of the order with the grades, in [-1, 1]; NaN where the judged items all have
-    one grade.
+    """Return ``(queries,)`` agreement of the order with the grades, in [-1, 1]; NaN where the judged items
+    all have one grade.
 
     >>> from workbench.metrics.grades import lists
     >>> (_, found), *_ = lists(np.array([[4.0, 3.0, 2.0, 1.0]]), np.array([[3.0, 1.0, 2.0, 1.0]]))

@@ -20,8 +20,8 @@ from workbench.records import Judgements, Mask, Values
 
 
 def map_at_r(found: Ranks, k: int | None = None) -> Values:
-    """``(queries,)`` average precision cut at R, the query's number of relevant items; NaN where nothing is
-    relevant.
+    """Return ``(queries,)`` average precision cut at R, the query's number of relevant items; NaN where
+    nothing is relevant.
 
     >>> from workbench.metrics.ranks import rank
     >>> ranks = rank(np.array([[0.9, 0.8, 0.7, 0.6]]), np.array([[True, False, True, True]]))
@@ -33,7 +33,7 @@ def map_at_r(found: Ranks, k: int | None = None) -> Values:
 
 
 def random_map_at_r(found: Ranks, k: int | None = None) -> Values:
-    """``(queries,)`` mAP@R on average over all orders; NaN where nothing is relevant.
+    """Return ``(queries,)`` mAP@R on average over all orders; NaN where nothing is relevant.
 
     A place holds one of ``L`` relevant items of ``N`` with probability ``L / N``, and each of the ``k - 1``
     places before it then another one with ``q = (L - 1) / (N - 1)``: the precision at place ``k`` counts
@@ -51,7 +51,7 @@ def random_map_at_r(found: Ranks, k: int | None = None) -> Values:
 
 
 def r_precision(found: Ranks, k: int | None = None) -> Values:
-    """``(queries,)`` share of relevant items among the R best; NaN where nothing is relevant.
+    """Return ``(queries,)`` share of relevant items among the R best; NaN where nothing is relevant.
 
     >>> from workbench.metrics.ranks import rank
     >>> r_precision(rank(np.array([[0.9, 0.8, 0.7]]), np.array([[True, False, True]]))).tolist()
@@ -61,7 +61,7 @@ def r_precision(found: Ranks, k: int | None = None) -> Values:
 
 
 def random_r_precision(found: Ranks, k: int | None = None) -> Values:
-    """``(queries,)`` R-Precision on average over all orders; NaN where nothing is relevant."""
+    """Return ``(queries,)`` R-Precision on average over all orders; NaN where nothing is relevant."""
     return random_recall(found, found.counts)
 
 
@@ -76,7 +76,7 @@ def rank_alike(relevant: Relevant) -> Ranks:
 
 
 def same_list(pairs: Judgements | Mask, direction: str) -> float:
-    """mAP@R of one list for all queries: what is relevant to most of them first; NaN where nothing is
+    """Return mAP@R of one list for all queries: what is relevant to most of them first; NaN where nothing is
     relevant. A model below it has learnt less from its queries than how common each item is.
 
     >>> pairs = np.array([[True, True, False], [True, False, True], [True, False, False]])

@@ -44,12 +44,12 @@ class Ndcg(Metric):
         self.ks, self.gain = ks, gain
 
     def phrase(self, k: int | None, judgements: str) -> str:
-        """What the gain is of."""
+        """Return what the gain is of."""
         depth = f"{k} best" if k else "whole list"
         return f"discounted {self.gain} gain of the {depth} against the best order"
 
     def per_query(self, found: Lists, k: int | None = None) -> Values:
-        """``(queries,)`` in [0, 1], NaN where no grade is positive.
+        """Return ``(queries,)`` in [0, 1], NaN where no grade is positive.
 
         Raises:
             ValueError: a grade is negative, which nDCG cannot weigh.

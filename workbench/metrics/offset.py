@@ -36,7 +36,8 @@ REFINED = 4
 
 
 def best_coefficient(scores: Array, relevant: Relevant, column: Values) -> float:
-    """The ``a`` with the largest mAP@R of ``scores + a * column``; of equally good ones the first tried.
+    """Return the ``a`` with the largest mAP@R of ``scores + a * column``; of equally good ones the first
+    tried.
 
     Args:
         scores: ``(I, T)``.
@@ -54,7 +55,7 @@ def best_coefficient(scores: Array, relevant: Relevant, column: Values) -> float
 
 
 def _refine(quality: Callable[[float], float], tried: list[float]) -> float:
-    """The best of the values, and then of those halfway to its neighbours, several times."""
+    """Return the best of the values, and then of those halfway to its neighbours, several times."""
     found = {value: quality(value) for value in tried}
     for _ in range(REFINED):
         order = sorted(found)
@@ -69,7 +70,7 @@ def _refine(quality: Callable[[float], float], tried: list[float]) -> float:
 def caption_offsets(
     scores: RowScores, relevant: Relevant, column: Values, images: Rows, *, centred: bool = True
 ) -> Values:
-    """``(T,)`` the offset of each caption, as some images say.
+    """Return ``(T,)`` the offset of each caption, as some images say.
 
     Args:
         scores: ``(I, T)``.
@@ -106,14 +107,14 @@ class OffsetMapAtR(Metric):
     centred = True
 
     def parts(self, evidence: Evidence) -> Iterator[Metric]:
-        """One for each number that captions have without any image."""
+        """Yield one for each number that captions have without any image."""
         for name in evidence.columns:
             part = copy(self)
             part.column, part.subset = name, f"by {name}"
             yield part
 
     def per_query(self, found: JudgedSide, k: int | None = None) -> Values:
-        """``(queries,)`` mAP@R with the offset of the other half of the images."""
+        """Return ``(queries,)`` mAP@R with the offset of the other half of the images."""
         out = np.full(found.scores.shape[0], np.nan)
         if len(out) < HALVES:
             return out

@@ -52,8 +52,8 @@ class Relevant:
 
     @staticmethod
     def from_pairs(pairs: Judgements | Mask) -> "Relevant":
-        """Relevant pairs of judgements (images as queries) or of a matrix ``(queries, gallery)`` of truth
-        values.
+        """Return relevant pairs of judgements (images as queries) or of a matrix ``(queries, gallery)`` of
+        truth values.
         """
         if not isinstance(pairs, Judgements):
             query, item = np.nonzero(pairs)
@@ -92,8 +92,8 @@ class Relevant:
         return counts if self.asked[0] is None else counts * self.asked[0]
 
     def within(self, items: Rows) -> "Relevant":
-        """The pairs with these items, ascending, which become the gallery; what the gallery lacks is left
-        out.
+        """Return the pairs with these items, ascending, which become the gallery; what the gallery lacks is
+        left out.
         """
         place = np.full(self.shape[1], -1, dtype=np.int64)
         place[items] = np.arange(len(items))
@@ -103,13 +103,13 @@ class Relevant:
         return Relevant(self.query[inside], place[self.item[inside]], shape, (self.asked[0], asked))
 
     def asking(self, queries: Rows) -> "Relevant":
-        """The pairs of these queries, ascending, and of no others."""
+        """Return the pairs of these queries, ascending, and of no others."""
         turned = self.T.within(queries).T
         missing = None if self.missing[0] is None else self.missing[0][queries]
         return Relevant(turned.query, turned.item, turned.shape, turned.asked, (missing, None))
 
     def answers(self) -> "Relevant":
-        """The pairs of queries that are asked."""
+        """Return the pairs of queries that are asked."""
         if self.asked[0] is None:
             return self
         kept = self.asked[0][self.query]
@@ -128,7 +128,7 @@ def _sort_pairs(
 
 
 def ratio(part: Array, whole: Array) -> Values:
-    """``part / whole``, NaN where the whole is 0: a query without an answer."""
+    """Return ``part / whole``, NaN where the whole is 0: a query without an answer."""
     out = np.full(len(whole), np.nan)
     np.divide(part, whole, out=out, where=whole > 0)
     return out
@@ -166,12 +166,14 @@ class Ranks:
         return out
 
     def mean(self, values: Array) -> Values:
-        """``(queries,)`` mean of a value per relevant item, ``(M,)``; NaN where nothing is relevant."""
+        """Return ``(queries,)`` mean of a value per relevant item, ``(M,)``; NaN where nothing is
+        relevant.
+        """
         return ratio(np.bincount(self.query, weights=values, minlength=len(self.counts)), self.counts)
 
 
 def rank(scores: AnyScores, relevant: Relevant | Mask, *, block: int | None = None) -> Ranks:
-    """Ranks of all relevant items.
+    """Return ranks of all relevant items.
 
     Args:
         scores: ``(queries, gallery)``, larger = more alike; ``-inf`` removes an item (a query from its own
@@ -193,8 +195,8 @@ def rank(scores: AnyScores, relevant: Relevant | Mask, *, block: int | None = No
 def rank_all(
     scores: AnyScores, relevant: Sequence[Relevant], *, k: int = 0, block: int | None = None
 ) -> tuple[list[Ranks], Best]:
-    """Ranks by several judgements of the same queries and gallery, and the ``k`` best items of every query
-    or all that there are, from one pass; for the other arguments see ``rank``.
+    """Return ranks by several judgements of the same queries and gallery, and the ``k`` best items of every
+    query or all that there are, from one pass; for the other arguments see ``rank``.
     """
     queries, gallery = relevant[0].shape
     k = min(k, gallery)
@@ -236,7 +238,7 @@ def _read_block(first: int, rows: Array, start: Rows, item: Rows, k: int) -> tup
 
 
 def _count_not_below(scores: Array, items: Rows) -> Rows:
-    """How many of all scores are at least those of these items."""
+    """Return how many of all scores are at least those of these items."""
     own = scores[items]
     if len(own) <= FEW:
         return np.array([np.count_nonzero(scores >= value) for value in own])
@@ -244,8 +246,8 @@ def _count_not_below(scores: Array, items: Rows) -> Rows:
 
 
 def _ranks_from_counts(relevant: Relevant, not_below: Rows) -> Ranks:
-    """Ranks from the number of items that score at least as much: more of them = a smaller score, as many =
-    an equal one.
+    """Return ranks from the number of items that score at least as much: more of them = a smaller score, as
+    many = an equal one.
     """
     query, gallery = relevant.query, relevant.shape[1]
     names = np.sort(query * np.int64(gallery + 1) + not_below)
@@ -274,7 +276,7 @@ class Ranked:
         self.best = {"i2t": best_captions, "t2i": best_images}
 
     def by(self, judgements: Judgements) -> dict[str, Ranks]:
-        """The ranks by one of the judgements.
+        """Return the ranks by one of the judgements.
 
         Raises:
             ValueError: these judgements were not among those ranked.
@@ -288,6 +290,6 @@ class Ranked:
 
 
 def ranks_of(scores: AnyScores, judgements: Judgements, direction: str) -> Ranks:
-    """Ranks of scores ``(I, T)`` by judgements in one direction, ``"i2t"`` or ``"t2i"``."""
+    """Return ranks of scores ``(I, T)`` by judgements in one direction, ``"i2t"`` or ``"t2i"``."""
     rows, relevant = by_rows(scores), Relevant.from_pairs(judgements)
     return rank(rows, relevant) if direction == "i2t" else rank(rows.T, relevant.T)

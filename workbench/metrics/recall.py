@@ -28,11 +28,13 @@ class HitRate(Metric):
     ks, by = (1, 5, 10), ("own", "others", "cxc")
 
     def depths(self, judgements: str) -> tuple[int | None, ...]:
-        """All depths by own pairs and by those of Crisscrossed Captions, as printed; else the first."""
+        """Return all depths by own pairs and by those of Crisscrossed Captions, as printed; else the
+        first.
+        """
         return self.ks if judgements in ("own", "cxc") else self.ks[:1]
 
     def per_query(self, found: Ranks, k: int | None = None) -> Values:
-        """``(queries,)`` of 1, 0, or NaN where nothing is relevant.
+        """Return ``(queries,)`` of 1, 0, or NaN where nothing is relevant.
 
         >>> from workbench.metrics.ranks import rank
         >>> ranks = rank(np.array([[0.9, 0.2, 0.6], [0.3, 0.4, 0.5]]), np.eye(2, 3, dtype=bool))
@@ -42,7 +44,9 @@ class HitRate(Metric):
         return np.where(np.isnan(found.first), np.nan, found.first <= (k or 1))
 
     def by_chance(self, found: Ranks, k: int | None = None) -> Values:
-        """``(queries,)`` one less the share of all choices of ``k`` items that miss what is relevant."""
+        """Return ``(queries,)`` one less the share of all choices of ``k`` items that miss what is
+        relevant.
+        """
         return random_hit(found, k or 1)
 
 
@@ -57,12 +61,14 @@ class Rsum(Metric):
     depths_summed: tuple[int, ...] = (1, 5, 10)
 
     def per_query(self, found: Ranks, k: int | None = None) -> Values:
-        """``(queries,)`` number of depths at which the query has a hit, NaN where nothing is relevant."""
+        """Return ``(queries,)`` number of depths at which the query has a hit, NaN where nothing is
+        relevant.
+        """
         hits = found.first[:, None] <= np.array(self.depths_summed)
         return np.where(np.isnan(found.first), np.nan, hits.sum(axis=1))
 
     def by_chance(self, found: Ranks, k: int | None = None) -> Values:
-        """``(queries,)`` the sum of what hit rates at these depths are by chance."""
+        """Return ``(queries,)`` the sum of what hit rates at these depths are by chance."""
         return sum((random_hit(found, depth) for depth in self.depths_summed), np.zeros(len(found.counts)))
 
     def at_best(self, found: Ranks, k: int | None = None) -> float:
@@ -71,7 +77,7 @@ class Rsum(Metric):
 
 
 def random_hit(found: Ranks, k: int) -> Values:
-    """``(queries,)`` chance that ``k`` items drawn without replacement hold a relevant one, by the
+    """Return ``(queries,)`` chance that ``k`` items drawn without replacement hold a relevant one, by the
     hypergeometric distribution; NaN where nothing is relevant.
 
     >>> from workbench.metrics.ranks import rank
@@ -85,7 +91,7 @@ def random_hit(found: Ranks, k: int) -> Values:
 
 
 def recall(found: Ranks, k: int | None = None) -> Values:
-    """``(queries,)`` share of a query's relevant items that are among its K best; NaN where nothing is
+    """Return ``(queries,)`` share of a query's relevant items that are among its K best; NaN where nothing is
     relevant.
 
     >>> from workbench.metrics.ranks import rank
@@ -96,15 +102,15 @@ def recall(found: Ranks, k: int | None = None) -> Values:
 
 
 def random_recall(found: Ranks, k: int | Rows | None = None) -> Values:
-    """``(queries,)`` recall on average over all orders: the share of the gallery that is looked at, times
-    that of the relevant items which it holds.
+    """Return ``(queries,)`` recall on average over all orders: the share of the gallery that is looked at,
+    times that of the relevant items which it holds.
     """
     listed = np.bincount(found.query, minlength=len(found.counts))
     return ratio(listed * np.minimum(1 if k is None else k, found.gallery) / found.gallery, found.counts)
 
 
 def best_recall(found: Ranks, k: int | None = None) -> Values:
-    """``(queries,)`` the largest recall that any order gives: of five relevant items one place holds a
+    """Return ``(queries,)`` the largest recall that any order gives: of five relevant items one place holds a
     fifth.
 
     >>> from workbench.metrics.ranks import rank
@@ -116,7 +122,7 @@ def best_recall(found: Ranks, k: int | None = None) -> Values:
 
 
 def median_rank(found: Ranks, k: int | None = None) -> Values:
-    """``(queries,)`` rank of the best relevant item, 1 = first; NaN where nothing is relevant."""
+    """Return ``(queries,)`` rank of the best relevant item, 1 = first; NaN where nothing is relevant."""
     return found.first
 
 

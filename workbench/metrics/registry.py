@@ -88,35 +88,37 @@ class Metric:
 
     @classmethod
     def row(cls, name: str, of: Callable[..., Values], hit: str, **attributes: Any) -> type[Self]:
-        """The class of a metric that differs in its attributes, and in the function ``of`` that makes its
-        values and whose docstring is that of the metric.
+        """Return the class of a metric that differs in its attributes, and in the function ``of`` that makes
+        its values and whose docstring is that of the metric.
         """
         body = {"name": name, "hit": hit, "of": staticmethod(of), "__doc__": of.__doc__}
         return type(name, (cls,), body | {"__module__": cls.__module__} | attributes)
 
     def per_query(self, found: Any, k: int | None = None) -> Values:
-        """``(queries,)`` values of what the metric ``requires`` at a depth, in [0, 1] for a share; NaN for
-        a query that does not count.
+        """Return ``(queries,)`` values of what the metric ``requires`` at a depth, in [0, 1] for a share; NaN
+        for a query that does not count.
         """
         return self.of(found, k)
 
     def by_chance(self, found: Any, k: int | None = None) -> Values | float:
-        """``(queries,)`` what ``per_query`` is on average where the order is random; NaN = nobody knows."""
+        """Return ``(queries,)`` what ``per_query`` is on average where the order is random; NaN = nobody
+        knows.
+        """
         return float("nan")
 
     def at_best(self, found: Any, k: int | None = None) -> Values | float:
-        """``(queries,)`` largest value of ``per_query`` that any order gives."""
+        """Return ``(queries,)`` largest value of ``per_query`` that any order gives."""
         return 1.0
 
     def number(self, values: Values, at: str | Rows, draws: Draws) -> tuple[float, Values]:
-        """The statistic of the values by query, and ``(rounds,)`` that of each resample; ``at`` is the
+        """Return the statistic of the values by query, and ``(rounds,)`` that of each resample; ``at`` is the
         direction, or the image row of each value.
         """
         return draws.value(values, at, self.statistic), draws.resample(values, at, self.statistic)
 
     def parts(self, evidence: Any) -> "Iterable[Metric]":
-        """The metrics that are measured in its name, such as one for each group of captions; itself alone
-        where nothing else is said.
+        """Return the metrics that are measured in its name, such as one for each group of captions; itself
+        alone where nothing else is said.
 
         Args:
             evidence: ``evaluation.Evidence``.
@@ -124,20 +126,20 @@ class Metric:
         return (self,)
 
     def gallery(self, evidence: Any, direction: str) -> int:
-        """How many items a query is compared with."""
+        """Return how many items a query is compared with."""
         return int(evidence.gallery(direction))
 
     def depths(self, judgements: str) -> tuple[int | None, ...]:
-        """The depths that are measured by some judgements."""
+        """Return the depths that are measured by some judgements."""
         return self.ks
 
     def phrase(self, k: int | None, judgements: str) -> str:
-        """What counts as a hit at a depth, by some judgements."""
+        """Return what counts as a hit at a depth, by some judgements."""
         return self.hit.format(k=k, judgements=judgements)
 
 
 def rows() -> dict[str, type[Metric]]:
-    """All metrics of the registry and of installed packages, by name."""
+    """Return all metrics of the registry and of installed packages, by name."""
     return _load_offered(_registry.names())
 
 
@@ -152,7 +154,7 @@ def usual_names(asked: Iterable[str] = ()) -> set[str]:
 
 
 def _load_offered(places: Iterable[str]) -> dict[str, type[Metric]]:
-    """The metrics that files and entry points of these names offer."""
+    """Return the metrics that files and entry points of these names offer."""
     out: dict[str, type[Metric]] = {}
     for place in places:
         offer = _registry.member(place)
@@ -161,12 +163,12 @@ def _load_offered(places: Iterable[str]) -> dict[str, type[Metric]]:
 
 
 def names() -> list[str]:
-    """Names of the metrics, sorted."""
+    """Return names of the metrics, sorted."""
     return sorted(rows())
 
 
 def member(name: str) -> type[Metric]:
-    """The class of a metric, by its name or by ``"my_module:MyMetric"``.
+    """Return the class of a metric, by its name or by ``"my_module:MyMetric"``.
 
     Raises:
         KeyError: no such metric; the message lists the near names.
@@ -180,7 +182,7 @@ def member(name: str) -> type[Metric]:
 
 
 def load(name: str, **options: Any) -> Metric:
-    """One metric by name, or by ``"my_module:MyMetric"``.
+    """Return one metric by name, or by ``"my_module:MyMetric"``.
 
     Raises:
         KeyError: no such metric; the message lists the near names.

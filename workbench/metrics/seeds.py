@@ -28,8 +28,9 @@ EVERY = "every true pair"
 def t_interval(
     values: Values, confidence: float = CONFIDENCE, *, unit: str = "number"
 ) -> tuple[float, float]:
-    """Student's interval of a mean of one number a seed; NaN for a single value, whose scatter nobody knows,
-    and for shares, sums, ranks and correlations that are all the same, whose scatter is too small to be seen.
+    """Return Student's interval of a mean of one number a seed; NaN for a single value, whose scatter nobody
+    knows, and for shares, sums, ranks and correlations that are all the same, whose scatter is too small to
+    be seen.
 
     Args:
         values: ``(seeds,)``.
@@ -52,7 +53,7 @@ def t_interval(
 
 
 def seed_statistics(table: pd.DataFrame, *, confidence: float = CONFIDENCE) -> pd.DataFrame:
-    """Mean, scatter and interval over seeds of every objective and key.
+    """Return the mean, scatter and interval over seeds of every objective and key.
 
     Args:
         table: one row a number: ``objective``, ``seed``, ``key``, ``value``.
@@ -110,8 +111,8 @@ def values_by_objective(table: pd.DataFrame, key: str) -> dict[str, pd.Series]:
 
 
 def pairwise_tests(table: pd.DataFrame, key: str, *, alpha: float = 0.05) -> pd.DataFrame:
-    """Which objectives a number tells apart: every pair by Welch's t test over seeds, with Holm's rule, where
-    ``alpha`` is the chance of a single false difference among all pairs.
+    """Return which objectives a number tells apart: every pair by Welch's t test over seeds, with Holm's
+    rule, where ``alpha`` is the chance of a single false difference among all pairs.
 
     Returns:
         One row a pair: ``objective`` (the better by its mean), ``against``, ``difference``, ``p``, ``p_holm``
@@ -125,8 +126,8 @@ def pairwise_tests(table: pd.DataFrame, key: str, *, alpha: float = 0.05) -> pd.
 
 
 def table_over_seeds(table: pd.DataFrame) -> pd.DataFrame:
-    """A recorded comparison as one table over seeds, from the column ``positives``: ``own`` (binary labels)
-    or ``exact`` (every true pair). ``objective`` becomes e.g. ``"infonce"`` or ``"infonce, every true
+    """Return a recorded comparison as one table over seeds, from the column ``positives``: ``own`` (binary
+    labels) or ``exact`` (every true pair). ``objective`` becomes e.g. ``"infonce"`` or ``"infonce, every true
     pair"``.
     """
     names = table["objective"] + np.where(table["positives"] == "own", "", f", {EVERY}")
@@ -134,7 +135,8 @@ def table_over_seeds(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def choice_by_number(table: pd.DataFrame, truth: str) -> pd.DataFrame:
-    """Which objective each number would choose, and how its order of the objectives agrees with the truth's.
+    """Return which objective each number would choose, and how its order of the objectives agrees with the
+    truth's.
 
     Args:
         table: as for ``seed_statistics``; every number is larger where it is better.

@@ -54,17 +54,17 @@ class BySize(Metric):
         self.name = f"{self.name}{m}"
 
     def phrase(self, k: int | None, judgements: str) -> str:
-        """What counts as a hit at a depth."""
+        """Return what counts as a hit at a depth."""
         return self.hit.format(k=k, m=self.m)
 
     def per_query(self, found: Any, k: int | None = None) -> Values:
-        """``(queries,)`` in [0, 1], NaN where no grade is positive."""
+        """Return ``(queries,)`` in [0, 1], NaN where no grade is positive."""
         return self.of(found, k, self.m)
 
 
 def ncs(found: Lists, k: int | None = None) -> Values:
-    """``(queries,)`` released NCS: grades of the K best scored items against the K largest grades; 0 where no
-    grade is positive, as in the released code.
+    """Return ``(queries,)`` released NCS: grades of the K best scored items against the K largest grades; 0
+    where no grade is positive, as in the released code.
 
     >>> (_, found), *_ = lists(np.array([[0.2, 0.9, 0.5]]), np.array([[3.0, 1.0, 0.0]]))
     >>> ncs(found, 2).tolist()  # (1 + 0) / (3 + 1)
@@ -75,27 +75,29 @@ def ncs(found: Lists, k: int | None = None) -> Values:
 
 
 def nsum(found: Lists, k: int | None = None) -> Values:
-    """``(queries,)`` sum of NCS at 1, 5 and 10."""
+    """Return ``(queries,)`` sum of NCS at 1, 5 and 10."""
     return ncs(found, 1) + ncs(found, 5) + ncs(found, 10)
 
 
 def ncs_top(found: Lists, k: int | None, m: int) -> Values:
-    """Printed NCS (equation 5): grades of the retrieved items among the m best by phi, against all m."""
+    """Return printed NCS (equation 5): grades of the retrieved items among the m best by phi, against all
+    m.
+    """
     grade, place, best = found.retrieved
     counted = np.where(place[:, :k] <= m, grade[:, :k], 0).sum(axis=1)
     return ratio(counted, best[:, :m].sum(axis=1))
 
 
 def sr_top(found: Lists, k: int | None, m: int) -> Values:
-    """Share of the m best items by phi (of those above 0) that are among the K best scored."""
+    """Return the share of the m best items by phi (of those above 0) that are among the K best scored."""
     grade, place, best = found.retrieved
     hits = ((place[:, :k] <= m) & (grade[:, :k] > 0)).sum(axis=1)
     return ratio(hits, (best[:, :m] > 0).sum(axis=1))
 
 
 def sr_votes(found: Side, k: int | None, m: int) -> Values:
-    """Released Semantic Recall: an image's captions vote for the m images that are relevant to it. Where the
-    lists lack a query's own items, its own image leaves the vote before the m are taken.
+    """Return released Semantic Recall: an image's captions vote for the m images that are relevant to it.
+    Where the lists lack a query's own items, its own image leaves the vote before the m are taken.
     """
     grades, without = found.grades.T if found.direction == "t2i" else found.grades, found.without_own
     kept = voted_images(grades, found.own, m, without_own=without)
@@ -104,8 +106,8 @@ def sr_votes(found: Side, k: int | None, m: int) -> Values:
 
 
 def any_top(found: Lists, k: int | None, m: int) -> Values:
-    """Whether one of the m best items by phi (of those above 0) is among the K best scored: the paper's R^V
-    over the extended set.
+    """Return whether one of the m best items by phi (of those above 0) is among the K best scored: the
+    paper's R^V over the extended set.
     """
     grade, place, best = found.retrieved
     hit = ((place[:, :k] <= m) & (grade[:, :k] > 0)).any(axis=1)
@@ -113,8 +115,8 @@ def any_top(found: Lists, k: int | None, m: int) -> Values:
 
 
 def asp(found: Lists, k: int | None = None) -> Values:
-    """``(queries,)`` how alike the order of the scores and that of the grades are, in (0, 1]: 1 where the
-    scores do not contradict the grades; NaN where nothing is judged.
+    """Return ``(queries,)`` how alike the order of the scores and that of the grades are, in (0, 1]: 1 where
+    the scores do not contradict the grades; NaN where nothing is judged.
 
     >>> (_, found), *_ = lists(np.array([[0.3, 0.6, 0.55]]), np.array([[0.5, 1.0, 0.2]]))
     >>> asp(found).round(4).tolist()  # ranks 3 1 2, 2 1 3
@@ -140,8 +142,8 @@ def recall_curves(
     of: Callable[[Lists, int | None, int], Values] = sr_top,
     without: Rows | None = None,
 ) -> dict[str, Values]:
-    """Semantic Recall at K as the set of relevant items grows: for ``"i2t"`` and ``"t2i"`` ``(len(ms),)``
-    means over queries, NaN where none counts.
+    """Return semantic Recall at K as the set of relevant items grows: for ``"i2t"`` and ``"t2i"``
+    ``(len(ms),)`` means over queries, NaN where none counts.
 
     Args:
         scores: ``(I, T)``, larger = more alike.
@@ -167,7 +169,7 @@ def recall_curves(
 def voted_images(
     phi: RowScores, own: Rows, m: int, *, ballots: int = BALLOTS, without_own: bool = False
 ) -> Rows:
-    """``(I, m)`` the images that an image's captions vote for, most votes first; among equal votes the
+    """Return ``(I, m)`` the images that an image's captions vote for, most votes first; among equal votes the
     earlier row first. Each caption gives its ``ballots`` best images its grade with them, and the votes of an
     image's captions are summed. Without own, an image comes last in its own captions' vote.
     """
@@ -189,8 +191,8 @@ def voted_images(
 
 
 def relevant_by_votes(kept: Rows, own: Rows, direction: str, *, without_own: bool = False) -> Relevant:
-    """The relevant pairs by ``voted_images``: an image's captions are those of its voted images, a caption's
-    images those that its image voted for, with or without a query's own items.
+    """Return the relevant pairs by ``voted_images``: an image's captions are those of its voted images, a
+    caption's images those that its image voted for, with or without a query's own items.
     """
     member = np.zeros((len(kept), len(kept)), dtype=bool)
     np.put_along_axis(member, kept, True, axis=1)

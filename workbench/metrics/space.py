@@ -58,7 +58,7 @@ class SpaceMetric(Metric):
     directions: tuple[str, ...] = ("",)
 
     def read(self, space: Space, direction: str) -> Array | None:
-        """What it reads; ``None`` where that is not known."""
+        """Return what it reads; ``None`` where that is not known."""
         raise NotImplementedError
 
 
@@ -72,7 +72,7 @@ class Skew(SpaceMetric):
     interval = JACKKNIFE
 
     def read(self, space: Space, direction: str) -> Array | None:
-        """``(queries, K)`` the best items of each query."""
+        """Return ``(queries, K)`` the best items of each query."""
         depth = int(self.ks[0] or 1)
         known = space.ranked.best[direction][1]
         if known.shape[1] >= depth:
@@ -82,7 +82,7 @@ class Skew(SpaceMetric):
         return blocks.best_items(rows, min(depth, rows.shape[1]))[1].astype(np.float64)
 
     def number(self, values: Values, at: str | Rows, draws: Draws) -> tuple[float, Values]:
-        """The skew, and numbers whose percentiles are the ends of the normal interval."""
+        """Return the skew, and numbers whose percentiles are the ends of the normal interval."""
         items, size = values.astype(np.int64), len(draws.own) if at == "i2t" else draws.images
         group = _image_groups(draws)[np.arange(draws.images) if at == "i2t" else draws.own]
         counts = np.zeros((group.max() + 1, size))
@@ -94,7 +94,7 @@ class Skew(SpaceMetric):
 
 
 def _image_groups(draws: Draws) -> Rows:
-    """``(I,)`` the group of each image, of as many equal ones as there may be."""
+    """Return ``(I,)`` the group of each image, of as many equal ones as there may be."""
     return np.arange(draws.images) * min(GROUPS, draws.images) // draws.images
 
 
@@ -128,11 +128,11 @@ class ModalityGap(SpaceMetric):
     interval = JACKKNIFE
 
     def read(self, space: Space, direction: str) -> Array | None:
-        """``(I + T, D)`` the vectors of both sides."""
+        """Return ``(I + T, D)`` the vectors of both sides."""
         return None if space.vectors is None else np.concatenate(space.vectors).astype(np.float64)
 
     def number(self, values: Values, at: str | Rows, draws: Draws) -> tuple[float, Values]:
-        """The distance, and numbers whose percentiles are the ends of the normal interval."""
+        """Return the distance, and numbers whose percentiles are the ends of the normal interval."""
         sides = values[: draws.images], values[draws.images :]
         group = _image_groups(draws)
         groups = group, group[draws.own]
@@ -158,7 +158,7 @@ class Alignment(SpaceMetric):
     smaller_is_better = True
 
     def read(self, space: Space, direction: str) -> Array | None:
-        """``(T,)`` squared distances."""
+        """Return ``(T,)`` squared distances."""
         if space.vectors is None:
             return None
         image, text = space.vectors
@@ -173,14 +173,14 @@ class Uniformity(SpaceMetric):
     smaller_is_better = True
 
     def read(self, space: Space, direction: str) -> Array | None:
-        """``(N, D)`` the vectors of one side."""
+        """Return ``(N, D)`` the vectors of one side."""
         if space.vectors is None:
             return None
         images, captions = space.vectors
         return captions if direction == "t2t" else images
 
     def number(self, values: Values, at: str | Rows, draws: Draws) -> tuple[float, Values]:
-        """The logarithm, and that of each resample, in which a vector makes no pair with itself."""
+        """Return the logarithm, and that of each resample, in which a vector makes no pair with itself."""
         rows = np.arange(draws.images) if at == "i2i" else draws.own
         most = max(1, MOST * draws.images // len(values))
         kept = np.unique(np.linspace(0, draws.images - 1, min(most, draws.images)).astype(np.int64))
@@ -197,8 +197,8 @@ class Uniformity(SpaceMetric):
 
 
 def _distinct_sums(weights: Values, table: Values) -> Values:
-    """``(rounds,)`` sums of a table ``(I, I)`` over pairs of images that were drawn, of which an image makes
-    those within itself as often as it was drawn.
+    """Return ``(rounds,)`` sums of a table ``(I, I)`` over pairs of images that were drawn, of which an image
+    makes those within itself as often as it was drawn.
     """
     within = np.diagonal(table)
     across = table - np.diag(within)
@@ -206,7 +206,8 @@ def _distinct_sums(weights: Values, table: Values) -> Values:
 
 
 def pair_potentials(vectors: Array, rows: Rows, images: int) -> Values:
-    """``(I, I)`` sums of ``exp(-2 |x - y|^2)`` over the vectors of two images, without a vector and itself.
+    """Return ``(I, I)`` sums of ``exp(-2 |x - y|^2)`` over the vectors of two images, without a vector and
+    itself.
 
     Args:
         vectors: ``(N, D)``.
@@ -236,7 +237,7 @@ def space_numbers(
     rounds: int = ROUNDS,
     seed: int = SEED,
 ) -> Iterator[Measurement]:
-    """The numbers of some metrics of the space.
+    """Yield the numbers of some metrics of the space.
 
     Args:
         ranked: scores ``(I, T)``, with the best items of every query where they are known.

@@ -27,12 +27,14 @@ Grouped = Mapping[str, Ranks]
 
 
 def map_at_r_in_group(found: Ranks, k: int | None = None) -> Values:
-    """``(queries,)`` mAP@R in the gallery of one group of captions; NaN where nothing in it is relevant."""
+    """Return ``(queries,)`` mAP@R in the gallery of one group of captions; NaN where nothing in it is
+    relevant.
+    """
     return map_at_r(found)
 
 
 def r_precision_in_group(found: Ranks, k: int | None = None) -> Values:
-    """``(queries,)`` R-Precision in the gallery of one group of captions; NaN where nothing in it is
+    """Return ``(queries,)`` R-Precision in the gallery of one group of captions; NaN where nothing in it is
     relevant.
     """
     return r_precision(found)
@@ -47,8 +49,8 @@ class Within(Metric):
     expected = staticmethod(random_map_at_r)
 
     def parts(self, evidence: Evidence) -> Iterator[Metric]:
-        """Itself, the mean over groups, from image to text alone: from text to image every caption is of one
-        group. Then one for each group.
+        """Yield itself, the mean over groups, from image to text alone: from text to image every caption is
+        of one group. Then one for each group.
         """
         mean = copy(self)
         mean.directions = ("i2t",)
@@ -59,15 +61,17 @@ class Within(Metric):
             yield part
 
     def per_query(self, found: Grouped, k: int | None = None) -> Values:
-        """``(queries,)`` values in the group, or their mean over groups; NaN where nothing is relevant."""
+        """Return ``(queries,)`` values in the group, or their mean over groups; NaN where nothing is
+        relevant.
+        """
         return self._mean_over_groups([self.of(ranks) for ranks in self._group_ranks(found)])
 
     def by_chance(self, found: Grouped, k: int | None = None) -> Values:
-        """``(queries,)`` the same of a random order."""
+        """Return ``(queries,)`` the same of a random order."""
         return self._mean_over_groups([self.expected(ranks) for ranks in self._group_ranks(found)])
 
     def gallery(self, evidence: Evidence, direction: str) -> int:
-        """Captions of the group, or of the largest group."""
+        """Return captions of the group, or of the largest group."""
         if direction == "t2i":
             return evidence.gallery(direction)
         return max(len(rows) for name, rows in evidence.groups.items() if self.subset in ("", name))

@@ -61,7 +61,7 @@ def _weight(name: str, text: str | None) -> float:
 def options_of(
     name: str, options: Mapping[str, Any], takes: Callable[[str], Iterable[str]]
 ) -> dict[str, dict[str, Any]]:
-    """The options of each paper of a sum.
+    """Return the options of each paper of a sum.
 
     Args:
         name: the sum.
@@ -157,13 +157,13 @@ class Sum(Objective):
         self.relevance_sources()
 
     def text_features(self) -> Options:
-        """The signals of all papers."""
+        """Return the signals of all papers."""
         return self._unite_options(
             "signal", {name: paper.text_features() for name, paper in self.by_name.items()}
         )
 
     def relevance_sources(self) -> Options:
-        """The relevances of all papers."""
+        """Return the relevances of all papers."""
         return self._unite_options(
             "relevance", {name: paper.relevance_sources() for name, paper in self.by_name.items()}
         )
@@ -204,11 +204,11 @@ class Sum(Objective):
         self.declare()
 
     def scores(self, image: Embedding, text: Embedding) -> Tensor:
-        """The scores of the first paper."""
+        """Return the scores of the first paper."""
         return self.first.scores(image, text)
 
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
-        """The chosen terms of all papers by ``paper.term``."""
+        """Return the chosen terms of all papers by ``paper.term``."""
         values: dict[str, Tensor] = {}
         for name, paper in self.by_name.items():
             if paper.selected:

@@ -137,7 +137,7 @@ class AAHR(Objective):
         self.declare()
 
     def declare(self) -> None:
-        """Without the contrast no momentum copy, without the neighbourhood no parts."""
+        """Need no momentum copy without the contrast, and no parts without the neighbourhood."""
         self.momentum = self.contrast.momentum if self.wants("mcl") else 0.0
         self.interacts = self.wants("nsi", "nsi_cross", "nsi_pga")
         reads = {"parts": self.interacts, "local": self.released and (self.interacts or bool(self.momentum))}
@@ -154,7 +154,7 @@ class AAHR(Objective):
             self.neighbourhood = kind(embed_dim, self.graph)
 
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
-        """Terms ``triplet``, ``pga``, ``mcl``, ``nsi`` (enhanced with enhanced), ``nsi_cross`` and
+        """Return terms ``triplet``, ``pga``, ``mcl``, ``nsi`` (enhanced with enhanced), ``nsi_cross`` and
         ``nsi_pga``.
         """
         # Layers and similarities of the graph would be taken to half precision by an autocast around this.
@@ -198,8 +198,8 @@ class AAHR(Objective):
         return self.prototypes.forward(v[batch.own], u)
 
     def _contrast_with_banks(self, image: Embedding, text: Embedding, batch: Batch) -> Tensor:
-        """Eqs. 12-15: images with the captions' bank and captions with the images' bank, the batch already in
-        them.
+        """Eqs. 12-15: images with the captions' bank and captions with the images' bank, the batch
+        already in them.
         """
         v, u = image.mean, text.mean
         numbers, positives = id_numbers(batch.image_ids, v.device), batch.positives
@@ -209,8 +209,8 @@ class AAHR(Objective):
         return of_images + self._contrast_side(u, of_text, self.images.with_new(seen, numbers), positives.T)
 
     def _released_contrast(self, image: Embedding, text: Embedding, batch: Batch) -> Tensor:
-        """The released contrast: the local vectors of each pair ask for the other's momentum output among
-        those of a full bank.
+        """Return the released contrast: the local vectors of each pair ask for the other's momentum output
+        among those of a full bank.
         """
         if any(int(bank.filled) < len(bank.vectors) for bank in (self.images, self.texts)):
             return image.mean.sum() * 0
@@ -255,7 +255,7 @@ class AAHR(Objective):
 
 
 def _momentum_outputs(batch: Batch) -> tuple[Tensor, Tensor]:
-    """What the momentum copies made of the batch's images and captions."""
+    """Return what the momentum copies made of the batch's images and captions."""
     if batch.momentum is None:
         raise ValueError(
             "aahr: the batch holds no momentum outputs; train with workbench.training.fit, "

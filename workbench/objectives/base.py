@@ -22,7 +22,7 @@ OF_BOTH, OF_TEXT = ("log_var", "parts", "mask", "local"), ("entities", "owner", 
 
 
 def settings(**fields: Any) -> Mapping[str, Any]:
-    """Fields of ``Config`` for a ``recipe``, which nobody can change."""
+    """Return fields of ``Config`` for a ``recipe``, which nobody can change."""
     return MappingProxyType(fields)
 
 
@@ -76,7 +76,7 @@ class Objective(Checked, nn.Module):
     def __call__(
         self, image: Embedding | Tensor, text: Embedding | Tensor, batch: Batch | Tensor, **fields: Any
     ) -> dict[str, Tensor]:
-        """The weighted terms by name, of records or of plain tensors.
+        """Return the weighted terms by name, of records or of plain tensors.
 
         Args:
             image: images, or ``(I, D)`` unit vectors.
@@ -104,8 +104,8 @@ class Objective(Checked, nn.Module):
         """State what the wanted terms need (``inputs``, ``needs``, ...), where that is not fixed."""
 
     def wants(self, *terms: str) -> bool:
-        """Whether ``forward`` must return one of these terms: the options leave it in, and nobody selected
-        others.
+        """Return whether ``forward`` must return one of these terms: the options leave it in, and nobody
+        selected others.
         """
         return any(term in self.terms and (self.selected is None or term in self.selected) for term in terms)
 
@@ -153,7 +153,7 @@ class Objective(Checked, nn.Module):
         )
 
     def weighted(self, **terms: Callable[[], Tensor]) -> dict[str, Tensor]:
-        """The wanted terms, each times its weight; the others are not computed."""
+        """Return the wanted terms, each times its weight; the others are not computed."""
         return {name: self.weights[name] * term() for name, term in terms.items() if self.wants(name)}
 
     @property
@@ -170,15 +170,15 @@ class Objective(Checked, nn.Module):
         *,
         negatives: Tensor | None = None,
     ) -> dict[str, Tensor]:
-        """Triplet losses ``i2t`` and ``t2i`` of ``(I, T)`` scores, with the negatives of ``mining``; an image
-        is also held against ``(I, N)`` scores of further texts.
+        """Return triplet losses ``i2t`` and ``t2i`` of ``(I, T)`` scores, with the negatives of ``mining``;
+        an image is also held against ``(I, N)`` scores of further texts.
         """
         loss = partial(triplet, margin=margin, negatives=self.mining, reduction=reduction)
         i2t, t2i = both_ways(loss, scores, positives, negatives=negatives)
         return {"i2t": i2t, "t2i": t2i}
 
     def scores_of_negatives(self, image: Embedding, batch: Batch) -> Tensor | None:
-        """``(I, N)`` scores of the batch's further texts; ``None`` where it has none."""
+        """Return ``(I, N)`` scores of the batch's further texts; ``None`` where it has none."""
         return None if batch.negatives is None else self.scores(image, batch.negatives)
 
     def setup(self, embed_dim: int) -> None:
@@ -199,11 +199,11 @@ class Objective(Checked, nn.Module):
         """
 
     def text_features(self) -> dict[str, dict[str, object]]:
-        """Signals in ``needs`` with the options for ``text.load(name, **options)``."""
+        """Return signals in ``needs`` with the options for ``text.load(name, **options)``."""
         return {name: {} for name in self.needs}
 
     def relevance_sources(self) -> dict[str, dict[str, object]]:
-        """Relevance by name: judgements of the training split, or a maker of the text registry with
+        """Return relevance by name: judgements of the training split, or a maker of the text registry with
         options.
         """
         return {}
@@ -216,13 +216,13 @@ class Objective(Checked, nn.Module):
         self.warming = warming
 
     def scores(self, image: Embedding, text: Embedding) -> Tensor:
-        """``(I, T)`` scores, larger = more alike; training and evaluation both call this."""
+        """Return ``(I, T)`` scores, larger = more alike; training and evaluation both call this."""
         if self.local_scorer:
             return self.local_scorer.scores(image, text)
         return similarity.cosine(image.mean, text.mean)
 
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
-        """Weighted scalar terms by name; the loss is their sum."""
+        """Return weighted scalar terms by name; the loss is their sum."""
         raise NotImplementedError
 
     def calibrate(self, image: Embedding, text: Embedding, quality: Callable[[Tensor], float]) -> None:
@@ -242,7 +242,7 @@ class Objective(Checked, nn.Module):
 def records_of(
     objective: Objective, image: Tensor, text: Tensor, positives: Tensor, fields: Mapping[str, Any]
 ) -> tuple[Embedding, Embedding, Batch]:
-    """Plain tensors as the records that ``forward`` takes; the arguments are those of a call."""
+    """Return plain tensors as the records that ``forward`` takes; the arguments are those of a call."""
     name, graded = type(objective).__name__, tuple(objective.relevance_sources())
     reads = *objective.reads, *objective.needs, *graded, *(["momentum"] if objective.momentum else [])
     for field in reads:

@@ -74,14 +74,14 @@ hold = partial(require, kind=AssertionError)
 
 @contextmanager
 def seed_draws(seed: int = 0) -> Iterator[None]:
-    """Draws from PyTorch's global generator are the same each time, and nothing outside notices."""
+    """Seed draws from PyTorch's global generator within the block, and restore its state afterwards."""
     with torch.random.fork_rng(devices=[]):
         torch.set_rng_state(torch.Generator().manual_seed(seed).get_state())
         yield
 
 
 def make_world(objective: Objective, own: tuple[int, ...] = OWN) -> tuple[Embedding, Embedding, Batch]:
-    """Embeddings of images and captions, and their batch with all that the objective reads."""
+    """Return embeddings of images and captions, and their batch with all that the objective reads."""
     given = make_batch(own, objective=objective)
     return random_embedding(len(given.image_ids), seed=1), random_embedding(len(own), seed=2), given
 
@@ -94,7 +94,7 @@ def make_batch(
     image_ids: list[str] | None = None,
     objective: Objective | None = None,
 ) -> Batch:
-    """A batch of captions that belong to the images ``own``, with random signals and relevance.
+    """Return a batch of captions that belong to the images ``own``, with random signals and relevance.
 
     Args:
         own: ``(T,)`` image row of each caption.
@@ -124,7 +124,7 @@ def make_batch(
 
 
 def random_signals(captions: int, generator: torch.Generator) -> dict[str, Any]:
-    """Random values of every signal that an objective of the registry may read, by name."""
+    """Return random values of every signal that an objective of the registry may read, by name."""
     return {
         "graph_tokens": {
             "objects": torch.randint(1, 4, (captions, 2), generator=generator),
@@ -143,7 +143,7 @@ def random_embedding(
     dtype: torch.dtype = torch.float64,
     mean: Tensor | None = None,
 ) -> Embedding:
-    """Unit means, log variances, parts and two entities an item, all differentiable.
+    """Return unit means, log variances, parts and two entities an item, all differentiable.
 
     Args:
         count: ``N``.
@@ -171,21 +171,23 @@ def random_embedding(
 
 
 def take_captions(signal: Any, order: Tensor) -> Any:
-    """The signal of these captions, a tensor or a mapping of tensors."""
+    """Return the signal of these captions, a tensor or a mapping of tensors."""
     if isinstance(signal, Mapping):
         return {key: value[order] for key, value in signal.items()}
     return signal[order]
 
 
 def total_loss(objective: Objective, image: Embedding, text: Embedding, given: Batch) -> Tensor:
-    """The sum of the terms; an objective that draws negatives draws the same ones every time."""
+    """Return the sum of the terms; an objective that draws negatives draws the same ones every time."""
     with seed_draws():
         return torch.stack(list(objective(image, text, given).values())).sum()
 
 
 @torch.no_grad()
 def score_lead(objective: Objective, v: Tensor, u: Tensor, given: Batch) -> float:
-    """Mean score of the positives less that of the negatives; images are ``(I, D)``, captions ``(T, D)``."""
+    """Return the mean score of the positives less that of the negatives; images are ``(I, D)``, captions
+    ``(T, D)``.
+    """
     scores = objective.scores(
         random_embedding(len(v), seed=1, mean=v), random_embedding(len(u), seed=2, mean=u)
     )

@@ -40,7 +40,8 @@ BETAS = tuple(step / 20 for step in range(20, -1, -1))
 
 
 def captions_saying(labels: Tensor, objects: Tensor, attributes: Tensor) -> Tensor:
-    """Which captions say what an entity says: they have an object of its name that has all its attributes.
+    """Return which captions say what an entity says: they have an object of its name that has all its
+    attributes.
 
     Args:
         labels: ``(E, 1 + A)`` object and attributes of each entity as numbers, 0 = none.
@@ -65,8 +66,8 @@ def captions_saying(labels: Tensor, objects: Tensor, attributes: Tensor) -> Tens
 def joint_contrastive(
     scores: Tensor, positives: Tensor, *, tau: float, epsilon: Literal["none", "released"]
 ) -> Tensor:
-    """``L_CON``, images against captions and entities together: each positive against the negatives, in both
-    directions.
+    """Return ``L_CON``, images against captions and entities together: each positive against the negatives,
+    in both directions.
 
     Args:
         scores: ``(I, U)`` cosines of images with captions and entities.
@@ -87,8 +88,8 @@ def joint_contrastive(
 
 
 def _contrast_with_floor(logits: Tensor, positives: Tensor, floor: float) -> Tensor:
-    """As ``contrastive`` with a constant among the negatives: ``floor`` times the largest exponential of the
-    row.
+    """Return the loss ``contrastive`` with a constant among the negatives: ``floor`` times the largest
+    exponential of the row.
     """
     constant = logits.detach().amax(1, keepdim=True) + math.log(floor)
     negatives = logits.masked_fill(positives, -torch.inf).logsumexp(1, keepdim=True)
@@ -99,8 +100,8 @@ def _contrast_with_floor(logits: Tensor, positives: Tensor, floor: float) -> Ten
 def specificity(
     scores: Tensor, entity_scores: Tensor, own: Tensor, owner: Tensor, *, margin: float
 ) -> Tensor:
-    """``L_SPEC``, mean of ``[margin + s(v, e) - s(v, t)]+`` over entities ``e`` of a caption ``t`` of the
-    image ``v``.
+    """Return ``L_SPEC``, mean of ``[margin + s(v, e) - s(v, t)]+`` over entities ``e`` of a caption ``t`` of
+    the image ``v``.
 
     Args:
         scores: ``(I, T)`` cosines with captions.
@@ -170,19 +171,19 @@ class CORA(Objective):
         self.declare()
 
     def declare(self) -> None:
-        """The triplet alone needs no entities, and specificity no other caption's graph."""
+        """Need no entities for the triplet alone, and for specificity no other caption's graph."""
         local = self.wants("contrastive", "specificity")
         self.inputs = ("entities",) if local or self.calibrates or float(self.beta) != 1 else ()
         self.needs = ("graph_tokens",) if self.wants("contrastive") and self.positives == "graphs" else ()
 
     def scores(self, image: Embedding, text: Embedding) -> Tensor:
-        """Cosines; where the captions come with entities and ``beta`` is not 1, re-ranked by the least of
-        them.
+        """Return cosines; where the captions come with entities and ``beta`` is not 1, re-ranked by the least
+        of them.
         """
         return with_entities(super().scores(image, text), image, text, float(self.beta))
 
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
-        """Terms ``hard``, ``contrastive`` and ``specificity``, those that have a weight."""
+        """Return terms ``hard``, ``contrastive`` and ``specificity``, those that have a weight."""
         plain = self.scores(image, replace(text, entities=None, owner=None, labels=None))
         positives = batch.positives
         terms = self.weighted(
@@ -202,8 +203,8 @@ class CORA(Objective):
         )
 
     def entity_positives(self, text: Embedding, owner: Tensor, batch: Batch) -> Tensor:
-        """``(I, E)`` bool, entities of an image: those of its captions, and those that its captions say as
-        well.
+        """Return ``(I, E)`` bool, entities of an image: those of its captions, and those that its captions
+        say as well.
         """
         positives = batch.positives
         own = positives[:, owner]

@@ -63,12 +63,13 @@ def _row_blocks(*of_queries: Tensor) -> Iterator[tuple[Tensor, ...]]:
 
 
 def _soft_comparison(others: Tensor, values: Tensor, temperature: float, clip: float) -> Tensor:
-    """``(q, C, C)``: how surely candidate o (last axis) stands above candidate c."""
+    """Return ``(q, C, C)``: how surely candidate o (last axis) stands above candidate c."""
     return (others[:, None, :] - values[:, :, None]).div_(temperature).clamp_(-clip, clip).sigmoid_()
 
 
 def soft_ranks(others: Tensor, values: Tensor, *, temperature: float, clip: float) -> Tensor:
-    """Eq. 7: the rank of every candidate, ``1 + sum over o != c of sigmoid((x_o - x_c) / temperature)``.
+    """Eq. 7: the rank of every candidate, ``1 + sum over o != c of sigmoid((x_o - x_c) /
+    temperature)``.
 
     Memory is bounded by a block of comparisons and not by ``Q C C``.
 
@@ -156,11 +157,11 @@ class DAA(Objective):
         self.relevance, self.relevance_options = relevance, dict(relevance_options or {})
 
     def relevance_sources(self) -> dict[str, dict[str, object]]:
-        """The relevance whose order the scores shall have."""
+        """Return the relevance whose order the scores shall have."""
         return {self.relevance: self.relevance_options}
 
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
-        """Terms ``i2t`` and ``t2i`` of the triplet, ``asp_i2t`` and ``asp_t2i``."""
+        """Return terms ``i2t`` and ``t2i`` of the triplet, ``asp_i2t`` and ``asp_t2i``."""
         scores = full_precision(self.scores(image, text))
         relevance = batch.relevance[self.relevance].detach().to(scores.dtype)
         terms = self.triplets(scores, batch.positives, self.margin)

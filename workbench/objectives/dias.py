@@ -93,7 +93,7 @@ def alignment(
 
 
 def inter_difference(scores: Tensor) -> Tensor:
-    """``X - X^T``: image ``i`` to text ``j`` against image ``j`` to text ``i``.
+    """Return ``X - X^T``: image ``i`` to text ``j`` against image ``j`` to text ``i``.
 
     Args:
         scores: ``(N, N)`` of images and texts, where row and column ``i`` are one pair.
@@ -102,7 +102,7 @@ def inter_difference(scores: Tensor) -> Tensor:
 
 
 def intra_difference(image: Tensor, text: Tensor) -> Tensor:
-    """``Y - Z``: similarity of images ``i, j`` against that of their texts.
+    """Return ``Y - Z``: similarity of images ``i, j`` against that of their texts.
 
     Args:
         image: ``(N, D)`` unit vectors.
@@ -112,7 +112,7 @@ def intra_difference(image: Tensor, text: Tensor) -> Tensor:
 
 
 def first_captions(batch: Batch) -> tuple[Tensor, Tensor]:
-    """Every image that has a caption, once, with that of its captions whose id is least.
+    """Return every image that has a caption, once, with that of its captions whose id is least.
 
     Which captions stand in the batch decides, and not their order. An image that stands there twice, by its
     id, is taken once.
@@ -204,12 +204,12 @@ class DIAS(Objective):
         return self.local_scorer if isinstance(self.local_scorer, CrossAttention) else CrossAttention()
 
     def declare(self) -> None:
-        """What reads no parts asks for none."""
+        """Ask for parts only where they are read."""
         by_parts = self.scores_parts and (self.selected is None or self.wants("loc", "inter", "intra"))
         self.inputs = ("parts",) if by_parts or (self.wants("dim") and self.rows != "pooled") else ()
 
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
-        """Terms ``loc``, ``dim``, ``inter`` and ``intra``."""
+        """Return terms ``loc``, ``dim``, ``inter`` and ``intra``."""
         images, captions = first_captions(batch)
         if self.wants("loc", "inter"):
             scores = full_precision(self.scores(image, text))
@@ -239,7 +239,9 @@ class DIAS(Objective):
         return constraint_loss(difference, self.selections[which], self.beta[which], reduction=self.reduction)
 
     def _correlated_rows(self, image: Embedding, text: Embedding) -> tuple[Tensor, Tensor]:
-        """Rows of images and captions over which dimensions are correlated; the arguments are pairs."""
+        """Return rows of images and captions over which dimensions are correlated; the arguments are
+        pairs.
+        """
         if self.rows == "pooled":
             return image.mean, text.mean
         (regions, seen), (words, read) = parts_of(image), parts_of(text)
@@ -252,7 +254,7 @@ class DIAS(Objective):
         return sides[0].masked_fill(~real, 0).flatten(0, 1), sides[1].masked_fill(~real, 0).flatten(0, 1)
 
     def _unit_vectors(self, image: Embedding, text: Embedding) -> tuple[Tensor, Tensor]:
-        """One unit vector for each image and caption of the given pairs."""
+        """Return one unit vector for each image and caption of the given pairs."""
         if not self.scores_parts:
             return image.mean, text.mean
         of_words, of_regions = self.attention.attended_pairs(image, text)

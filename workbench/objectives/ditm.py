@@ -46,7 +46,8 @@ def image_to_text_margin(positive: Tensor, delta: Tensor, tau: float) -> Tensor:
 
 
 def text_to_image_margin(positive: Tensor, tau: float) -> Tensor:
-    """Eq. 4, second line: both compared pairs contain the same caption, hence twice its descriptiveness.
+    """Eq. 4, second line: both compared pairs contain the same caption, hence twice its
+    descriptiveness.
 
     Args:
         positive: ``(P,)`` descriptiveness of each pair's caption.
@@ -59,7 +60,7 @@ def text_to_image_margin(positive: Tensor, tau: float) -> Tensor:
 
 
 def caption_pairs(belongs: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Every unordered pair of captions of the same image.
+    """Return every unordered pair of captions of the same image.
 
     Args:
         belongs: ``(I, T)`` bool.
@@ -75,8 +76,8 @@ def caption_pairs(belongs: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 def ordering_loss(
     scores: Tensor, belongs: Tensor, delta: Tensor, *, eps: float, reduction: Reduction
 ) -> Tensor:
-    """Generic-to-specific ordering: ``{log(d(v,t) / d(v,t+)) - log(delta(t+) / delta(t))}^2`` over caption
-    pairs of an image.
+    """Return generic-to-specific ordering: ``{log(d(v,t) / d(v,t+)) - log(delta(t+) / delta(t))}^2`` over
+    caption pairs of an image.
 
     It asks that distance times descriptiveness be the same for all captions of an image. Unchanged when every
     ``delta`` is multiplied by one number.
@@ -142,16 +143,18 @@ class DITM(Objective):
         self.declare()
 
     def declare(self) -> None:
-        """Without the ordering, one caption an image is enough."""
+        """Need one caption an image without the ordering, and several with it."""
         self.captions_per_image = 2 if self.wants("ordering") else 1
 
     def text_features(self) -> dict[str, dict[str, object]]:
-        """Descriptiveness by this objective's scorer, with raw values where the ordering compares those."""
+        """Return descriptiveness by this objective's scorer, with raw values where the ordering compares
+        those.
+        """
         scale = "both" if self.ratio_on == "raw" else "minmax"
         return {"descriptiveness": {"scorer": self.scorer, "scale": scale}}
 
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
-        """Terms ``i2t``, ``t2i`` and ``ordering_loss``."""
+        """Return terms ``i2t``, ``t2i`` and ``ordering_loss``."""
         scores, positives = self.scores(image, text), batch.positives
         of_image, of_text = self._margins(positives, self._descriptiveness(batch, "minmax"))
         how: dict[str, Any] = {"negatives": self.mining, "reduction": self.reduction}

@@ -85,7 +85,7 @@ class HREM(Objective):
         self.declare()
 
     def declare(self) -> None:
-        """Without the neighbourhood no parts."""
+        """Need no parts without the neighbourhood."""
         self.inputs = ("parts",) if self.wants("enhanced", "cross", "kl") else ()
 
     def setup(self, embed_dim: int) -> None:
@@ -98,7 +98,7 @@ class HREM(Objective):
             )
 
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
-        """Terms ``triplet``, ``enhanced``, ``cross`` and ``kl``."""
+        """Return terms ``triplet``, ``enhanced``, ``cross`` and ``kl``."""
         # Layers and relevance would be taken to half precision by an autocast around this.
         with torch.autocast(image.mean.device.type, enabled=False):
             terms = self.weighted(triplet=lambda: self._triplet_loss(self.scores(image, text), batch))
@@ -122,7 +122,9 @@ class HREM(Objective):
     def relevance(
         self, image: Embedding, text: Embedding
     ) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
-        """Mean and learnt relevance: each of captions to images ``(I, T)`` and of images to captions."""
+        """Return the mean and learnt relevance: each of captions to images ``(I, T)`` and of images to
+        captions.
+        """
         matches = best_matches(image, text)
         plain, learnt = mean_matches(matches, image, text), []
         for values, learns in zip(matches, (self.to_text, self.to_image), strict=True):
@@ -134,7 +136,9 @@ class HREM(Objective):
     def attend_to_neighbours(
         self, image: Tensor, text: Tensor, plain: tuple[Tensor, Tensor], learnt: tuple[Tensor, Tensor]
     ) -> tuple[Tensor, Tensor]:
-        """Unit vectors that have heard from the upper half by ``plain`` relevance, weighed by the learnt."""
+        """Return unit vectors that have heard from the upper half by ``plain`` relevance, weighed by the
+        learnt.
+        """
         own = similarity_within(image), similarity_within(text)
         chosen, whole = (join_blocks(own[0], *sides, own[1]) for sides in (plain, learnt))
         kept = attention_bias(chosen, len(image), alpha=1.0, keep="row").isfinite()
@@ -151,8 +155,8 @@ class HREM(Objective):
 
 
 def relevance_divergence(image: Tensor, text: Tensor, learnt: tuple[Tensor, Tensor]) -> Tensor:
-    """Mean over rows of ``KL(softmax(learnt) || softmax(guide))``, both directions summed; the guide
-    ``exp(-|v - t|)`` is a constant.
+    """Return the mean over rows of ``KL(softmax(learnt) || softmax(guide))``, both directions summed; the
+    guide ``exp(-|v - t|)`` is a constant.
 
     Args:
         image: ``(I, D)`` unit vectors.

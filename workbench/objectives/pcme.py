@@ -129,13 +129,13 @@ class PCME(Objective):
         self.weigh({"match": 2.0, "vib": self.variant.beta if beta is None else beta})
 
     def scores(self, image: Embedding, text: Embedding) -> Tensor:
-        """``(I, T)`` log odds of a match, which rank as its probability does; draws are new in training and
-        fixed otherwise.
+        """Return ``(I, T)`` log odds of a match, which rank as its probability does; draws are new in
+        training and fixed otherwise.
         """
         return self._log_odds(*self._draw_both(image, text))
 
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
-        """Terms ``match`` and ``vib``."""
+        """Return terms ``match`` and ``vib``."""
         drawn = self._draw_both(image, text) if self.variant.drawn else None
         if drawn:  # the bottleneck reads the samples of the scores
             image, text = replace(image, mean=drawn[0].mean(1)), replace(text, mean=drawn[1].mean(1))

@@ -26,7 +26,8 @@ from workbench.registry import NotNegative, Positive, Share
 
 
 def pseudo_labels(logits: Tensor, labels: Tensor) -> Tensor:
-    """Sect. 3.3: what scores no less than the anchor's labelled positive gets the anchor's largest label.
+    """Sect. 3.3: what scores no less than the anchor's labelled positive gets the anchor's largest
+    label.
 
     Args:
         logits: ``(A, C)``; rows are anchors.
@@ -42,7 +43,9 @@ def pseudo_labels(logits: Tensor, labels: Tensor) -> Tensor:
 
 
 def smooth_labels(labels: Tensor, epsilon: float) -> Tensor:
-    """Labels moved a little towards each other: 1 becomes ``1 - epsilon`` and 0 becomes ``epsilon``."""
+    """Return labels moved a little towards each other: 1 becomes ``1 - epsilon`` and 0 becomes
+    ``epsilon``.
+    """
     return labels * (1 - 2 * epsilon) + epsilon
 
 
@@ -95,14 +98,14 @@ class PCMEPP(Objective):
         self.weigh({"match": 2.0, "pseudo": alpha, "vib": beta if self.inputs else 0.0})
 
     def scores(self, image: Embedding, text: Embedding) -> Tensor:
-        """``(I, T)`` negated distances; by ``"csd"`` an uncertain image is far from every caption."""
+        """Return ``(I, T)`` negated distances; by ``"csd"`` an uncertain image is far from every caption."""
         if self.distance == "mean_only":
             return -similarity.squared_distance(image.mean, text.mean)
         score = similarity.closed_form if self.distance == "csd" else similarity.wasserstein
         return score(image.mean, log_var(image), text.mean, log_var(text))
 
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
-        """Terms ``match``, ``pseudo`` (0 in warm-up epochs) and ``vib``."""
+        """Return terms ``match``, ``pseudo`` (0 in warm-up epochs) and ``vib``."""
         logits = self.scale * full_precision(self.scores(image, text)) + self.shift
         labels = smooth_labels(batch.targets.to(logits.dtype), self.label_smoothing)
         return self.weighted(
@@ -112,7 +115,7 @@ class PCMEPP(Objective):
         )
 
     def _pseudo_loss(self, logits: Tensor, labels: Tensor) -> Tensor:
-        """Matching with the pseudo-positives of both directions."""
+        """Return matching with the pseudo-positives of both directions."""
         if self.warming:
             return logits.new_zeros(())
         of_rows, of_columns = pseudo_labels(logits, labels), pseudo_labels(logits.T, labels.T)

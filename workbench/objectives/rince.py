@@ -69,11 +69,11 @@ class RINCE(Objective):
         self.weigh(dict(zip(("i2t", "t2i"), weights, strict=True)))
 
     def relevance_sources(self) -> dict[str, dict[str, object]]:
-        """The graded relevance that ranks pairs, if there is one."""
+        """Return the graded relevance that ranks pairs, if there is one."""
         return self.ranking.sources()
 
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
-        """Terms ``i2t`` and ``t2i``."""
+        """Return terms ``i2t`` and ``t2i``."""
         scores, ranks = self.scores(image, text), self.ranking.take(batch)
         how: dict[str, Any] = {
             "temperatures": self.temperatures,

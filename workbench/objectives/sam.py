@@ -33,7 +33,7 @@ RELEASED_WEIGHT = 5 / 3
 
 
 def relevance_of_images(phi: Tensor, own: Tensor) -> Tensor:
-    """``phi`` of an image against another image, which its captions in the batch stand for.
+    """Return ``phi`` of an image against another image, which its captions in the batch stand for.
 
     Args:
         phi: ``(I, T)`` relevance.
@@ -49,8 +49,8 @@ def relevance_of_images(phi: Tensor, own: Tensor) -> Tensor:
 def released_terms(
     scores: Tensor, phi: Tensor, own: Tensor, *, sampling: Negative, tau: float, cap: float
 ) -> tuple[Tensor, Tensor]:
-    """The terms as the authors' code has them: one row and one column a pair, and the pair itself the only
-    non-negative.
+    """Return the terms as the authors' code has them: one row and one column a pair, and the pair itself the
+    only non-negative.
 
     Its option "soft" is the second-largest entry of a row (here ``"closest"``), "hard" the second-smallest
     (``"furthest"``), which may be the pair itself. Margins are swapped, and a margin is added to the column
@@ -131,11 +131,11 @@ class SAM(Objective):
         self.terms = (*(("i2t", "t2i") if margin is not None else ()), "semantic_i2t", "semantic_t2i")
 
     def relevance_sources(self) -> dict[str, dict[str, object]]:
-        """The relevance ``phi``."""
+        """Return the relevance ``phi``."""
         return {self.phi: self.phi_options}
 
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
-        """Terms ``i2t`` and ``t2i`` of the kept triplet, ``semantic_i2t`` and ``semantic_t2i``."""
+        """Return terms ``i2t`` and ``t2i`` of the kept triplet, ``semantic_i2t`` and ``semantic_t2i``."""
         scores = full_precision(self.scores(image, text))
         terms = {} if self.margin is None else self.triplets(scores, batch.positives, self.margin)
         i2t, t2i = self.semantic(scores, batch)

@@ -70,11 +70,11 @@ class ThreeRanks(Objective):
         self.log_scales = nn.Parameter(torch.tensor(scales).log())
 
     def relevance_sources(self) -> dict[str, dict[str, object]]:
-        """The graded relevance that says what is right, if there is one."""
+        """Return the graded relevance that says what is right, if there is one."""
         return self.ranking.sources()
 
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
-        """Terms ``right`` and ``own``."""
+        """Return terms ``right`` and ``own``."""
         scores, ranks = full_precision(self.scores(image, text)), self.ranking.take(batch)
         first, second = self.log_scales.exp()
         own, wrong = ranks == ANNOTATED, ranks == NEGATIVE
@@ -86,7 +86,7 @@ class ThreeRanks(Objective):
         )
 
     def _loss_both_ways(self, logits: Tensor, positives: Tensor, negatives: Tensor) -> Tensor:
-        """The mean of both directions."""
+        """Return the mean of both directions."""
         i2t = self._loss_one_way(logits, positives, negatives)
         return (i2t + self._loss_one_way(logits.T, positives.T, negatives.T)) / 2
 

@@ -22,7 +22,7 @@ class Signal(Protocol):
     """What captions alone can tell, computed once."""
 
     def take(self, rows: Rows) -> Any:
-        """The signal of these caption rows, as a tensor or a mapping of tensors, ready for a batch."""
+        """Return the signal of these caption rows, as a tensor or a mapping of tensors, ready for a batch."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,9 @@ class Embedding:
         return {name: value for name, value in vars(self).items() if value is not None}
 
     def take(self, rows: "Rows | torch.Tensor | slice") -> "Embedding":
-        """Some rows ``(n,)``, with the entities that belong to them; each once, where there are entities."""
+        """Return some rows ``(n,)``, with the entities that belong to them; each once, where there are
+        entities.
+        """
         import torch
 
         if isinstance(rows, slice):
@@ -111,7 +113,7 @@ class Embedding:
 
     @classmethod
     def join(cls, chunks: "Sequence[Embedding]") -> "Embedding":
-        """One embedding of all chunks; parts are padded to the longest, owners are counted on."""
+        """Return one embedding of all chunks; parts are padded to the longest, owners are counted on."""
         import torch
         from torch.nn.functional import pad
 
@@ -127,7 +129,7 @@ class Embedding:
         return cls(**{name: torch.cat(values) for name, values in columns.items()})
 
     def in_float32(self, device: "torch.device") -> "Embedding":
-        """The embedding on a device with floating-point values in float32; gradients pass."""
+        """Return the embedding on a device with floating-point values in float32; gradients pass."""
         fields = self.present_fields()
         for name, value in fields.items():
             precise = value.float() if value.is_floating_point() else value

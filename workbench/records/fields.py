@@ -132,7 +132,9 @@ class Field:
 
 
 def _plain(cell: Any) -> Any:
-    """A cell as a value of Python; ``None`` where it holds nothing; of lists and objects their text."""
+    """Return a cell as a value of Python; ``None`` where it holds nothing; of lists and objects their
+    text.
+    """
     cell = cell.item() if isinstance(cell, np.generic) else cell
     if isinstance(cell, np.ndarray):
         cell = cell.tolist()
@@ -149,7 +151,7 @@ def _plain(cell: Any) -> Any:
 
 
 def _numbers(cells: Sequence[Any], known: Sequence[Any]) -> Array | None:
-    """``(N,)`` numbers or flags, if all cells hold one kind of these."""
+    """Return ``(N,)`` numbers or flags, if all cells hold one kind of these."""
     texts = [str(cell).lower() for cell in known]
     flags = [text in FLAGS for text in texts]
     if any(flags) and not all(flags):
@@ -167,7 +169,7 @@ def _numbers(cells: Sequence[Any], known: Sequence[Any]) -> Array | None:
 
 
 def _number(text: str) -> float | None:
-    """The number that a text is; a code such as ``007`` is none."""
+    """Return the number that a text is; a code such as ``007`` is none."""
     digits = text.lstrip("+-")
     if "_" in text or (digits.startswith("0") and digits[1:2].isdigit()):
         return None
@@ -179,10 +181,10 @@ def _number(text: str) -> float | None:
 
 
 def _shortest(value: float) -> float | int:
-    """A number without a fraction as a whole one."""
+    """Return a number without a fraction as a whole one."""
     return int(value) if float(value).is_integer() else float(value)
 
 
 def _rounded(value: float) -> str:
-    """A number with three digits after the point, without them where it is whole."""
+    """Return a number with three digits after the point, without them where it is whole."""
     return str(int(value)) if value.is_integer() else format_value(value, "number")

@@ -27,7 +27,7 @@ class Graded(Protocol):
         """Number of images and of captions."""
 
     def take(self, images: Rows, captions: Rows) -> Any:
-        """``(n, m)`` the grades of some images with some captions."""
+        """Return ``(n, m)`` the grades of some images with some captions."""
 
 
 class Truth(NamedTuple):
@@ -106,21 +106,21 @@ class Judgements:
         )
 
     def dense(self) -> Array:
-        """The grades as a matrix ``(I, T)``; pairs that nobody judged are NaN."""
+        """Return the grades as a matrix ``(I, T)``; pairs that nobody judged are NaN."""
         out = np.full(self.shape, self._fill)
         out[self.images, self.captions] = self.grades
         return out
 
     def relevant(self) -> Mask:
-        """Binary relevance ``(I, T)``: grade at least ``relevant_from``; a pair that nobody judged is not
-        relevant.
+        """Return binary relevance ``(I, T)``: grade at least ``relevant_from``; a pair that nobody judged is
+        not relevant.
         """
         out = np.full(self.shape, self.unlisted is not None and self.unlisted >= self.relevant_from)
         out[self.images, self.captions] = self.grades >= self.relevant_from
         return out
 
     def take(self, images: Rows, captions: Rows) -> Array:
-        """``(n, m)`` the grades of some images ``(n,)`` with some captions ``(m,)``; NaN where nobody
+        """Return ``(n, m)`` the grades of some images ``(n,)`` with some captions ``(m,)``; NaN where nobody
         judged.
         """
         if len(images) * len(captions) <= FEW:
@@ -134,8 +134,8 @@ class Judgements:
         return out.T if turned else out
 
     def grades_at(self, images: Rows, captions: Rows) -> Array:
-        """The grade of each pair ``(images[n], captions[n])``, or of shapes that fit by numpy's rules; NaN
-        where nobody judged it.
+        """Return the grade of each pair ``(images[n], captions[n])``, or of shapes that fit by numpy's rules;
+        NaN where nobody judged it.
         """
         keys, grades = self._sorted
         wanted = images * np.int64(self.shape[1]) + captions
@@ -170,7 +170,7 @@ class Judgements:
         return self
 
     def restrict(self, rows: Rows, columns: Rows) -> "Judgements":
-        """The judgements among these rows (images) and these columns (captions), renumbered."""
+        """Return the judgements among these rows (images) and these columns (captions), renumbered."""
         row = new_rows(rows, self.shape[0])
         column = new_rows(columns, self.shape[1])
         images = row[self.images]
@@ -189,8 +189,8 @@ class Judgements:
         )
 
     def symmetrise(self) -> "Judgements":
-        """Judgements of pairs of one kind, each pair in both directions; of two ratings of a pair the larger
-        one counts.
+        """Return judgements of pairs of one kind, each pair in both directions; of two ratings of a pair the
+        larger one counts.
 
         Raises:
             ValueError: the shape is not square.
@@ -209,8 +209,8 @@ class Judgements:
 
     @staticmethod
     def from_own(own: Rows, images: int) -> "Judgements":
-        """Binary judgements of a split: a caption is relevant to the image it was written for, and to no
-        other.
+        """Return binary judgements of a split: a caption is relevant to the image it was written for, and to
+        no other.
         """
         listed = own, np.arange(len(own), dtype=np.int64), np.ones(len(own), dtype=np.float32)
         rule = "binary: the caption was written for the image"
@@ -275,7 +275,7 @@ class LazyJudgements(Mapping[str, Judgements]):
         return Computed(name, self.shape, taker)
 
     def restrict(self, images: Rows, captions: Rows) -> "LazyJudgements":
-        """The judgements among these rows, still lazy."""
+        """Return the judgements among these rows, still lazy."""
         makers = {name: lambda name=name: self[name].restrict(images, captions) for name in self}
         takers = {
             name: lambda i, t, take=take: take(images[i], captions[t]) for name, take in self._takers.items()
@@ -284,7 +284,7 @@ class LazyJudgements(Mapping[str, Judgements]):
 
 
 def new_rows(rows: Rows, size: int) -> Rows:
-    """``(size,)`` new number of each row, -1 for those that are not among ``rows``."""
+    """Return ``(size,)`` new number of each row, -1 for those that are not among ``rows``."""
     place = np.full(size, -1, dtype=np.int64)
     place[rows] = np.arange(len(rows))
     return place

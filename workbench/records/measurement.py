@@ -90,12 +90,14 @@ class Measurement(Estimate):
 
     @classmethod
     def from_contract(cls, contract: Mapping[str, Any]) -> "Measurement":
-        """The measurement that ``as_dict`` wrote."""
+        """Return the measurement that ``as_dict`` wrote."""
         known = {field.name: contract[field.name] for field in fields(cls) if field.name in contract}
         return cls(**known | {"key": MetricKey.parse(contract["key"])})
 
     def as_dict(self) -> dict[str, Any]:
-        """The fields as JSON values; the key as its text, beside the judgements and folds that it names."""
+        """Return the fields as JSON values; the key as its text, beside the judgements and folds that it
+        names.
+        """
         names = {"key": self.label, "judgements": self.key.judgements, "folds": self.key.folds}
         return asdict(self) | names
 
@@ -116,8 +118,8 @@ def unit_of(label: str, contract: Mapping[str, Any] | None = None) -> str:
 
 
 def measurement_row(label: str, contract: Mapping[str, Any], value: float | None = None) -> dict[str, str]:
-    """One number as a row of texts: ``number``, ``value`` with its interval, ``in`` (its unit), ``chance``,
-    ``queries``, ``gallery``, ``a hit is``.
+    """Return one number as a row of texts: ``number``, ``value`` with its interval, ``in`` (its unit),
+    ``chance``, ``queries``, ``gallery``, ``a hit is``.
 
     Args:
         label: its key.
@@ -144,7 +146,7 @@ def measurement_row(label: str, contract: Mapping[str, Any], value: float | None
 
 
 def measurement_rows(measurements: Iterable[Any]) -> list[dict[str, str]]:
-    """Measurements, or pairs of a label and a contract that holds the value, as rows of texts."""
+    """Return measurements, or pairs of a label and a contract that holds the value, as rows of texts."""
     return [measurement_row(label, contract) for label, contract in _pairs(measurements)]
 
 
@@ -186,7 +188,7 @@ def _lines_beside(measurements: Iterable[Any]) -> list[str]:
 
 
 def is_part_of_metric(label: str, usual: Container[str]) -> bool:
-    """Whether a number is one of the many parts of a metric that nobody asked for.
+    """Return whether a number is one of the many parts of a metric that nobody asked for.
 
     Args:
         label: its key.
@@ -236,7 +238,7 @@ def baseline_remarks(measurements: Iterable[Any]) -> list[str]:
 
 
 def _pairs(measurements: Iterable[Any]) -> list[tuple[str, Mapping[str, Any]]]:
-    """The label of each measurement with its contract."""
+    """Return the label of each measurement with its contract."""
     pairs = []
     for item in measurements:
         pairs.append((item.label, item.as_dict()) if isinstance(item, Measurement) else item)
@@ -244,8 +246,8 @@ def _pairs(measurements: Iterable[Any]) -> list[tuple[str, Mapping[str, Any]]]:
 
 
 def chance_warning(contracts: Mapping[str, Mapping[str, Any]]) -> str:
-    """One sentence where RSUM is not above that of a random order: its interval, or else its value, reaches
-    down to it. Empty where it is above, or nobody knows.
+    """Return one sentence where RSUM is not above that of a random order: its interval, or else its value,
+    reaches down to it. Empty where it is above, or nobody knows.
 
     Args:
         contracts: label -> fields of a ``Measurement``, as in ``results.json``.
@@ -262,8 +264,8 @@ def chance_warning(contracts: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def contracts_of(results: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    """The numbers of ``results.json`` as pairs of a label and a contract that holds the value; a number
-    without a contract has its value alone.
+    """Return the numbers of ``results.json`` as pairs of a label and a contract that holds the value; a
+    number without a contract has its value alone.
     """
     contracts = results.get("contracts", {})
     values = results.get("metrics", {})
@@ -294,8 +296,8 @@ def leading_line(contracts: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def headline(labels: Iterable[str], *, usual: Container[str] | None = None) -> list[str]:
-    """The numbers to look at first: RSUM and R@K by the own pairs and mAP@R by the densest judgements, of the
-    whole gallery; where there is none of them, the first dozen.
+    """Return the numbers to look at first: RSUM and R@K by the own pairs and mAP@R by the densest judgements,
+    of the whole gallery; where there is none of them, the first dozen.
 
     Args:
         labels: of all numbers of a run.

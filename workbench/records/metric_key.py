@@ -38,9 +38,9 @@ PATTERN = re.compile(
 
 
 def densest_judgements(names: Iterable[str], *, graded: bool = False) -> str:
-    """Which judgements of a data set say most about all its pairs: the first of ``DENSEST``; else the first
-    that are not the data set's own pairs; else ``"own"``. With ``graded`` those with grades between 0 and 1
-    go first.
+    """Return which judgements of a data set say most about all its pairs: the first of ``DENSEST``; else the
+    first that are not the data set's own pairs; else ``"own"``. With ``graded`` those with grades between 0
+    and 1 go first.
 
     >>> names = ["own", "exact", "graded"]
     >>> densest_judgements(names), densest_judgements(names, graded=True), densest_judgements(["own"])
@@ -86,7 +86,7 @@ class MetricKey:
         require(_read_parts(str(self)) == astuple(self), f"a key has the form {FORM}; got {str(self)!r}")
 
     def __str__(self) -> str:
-        """The text that ``parse`` reads."""
+        """Return the text that ``parse`` reads."""
         judgements = "" if self.judgements == "own" else f"{self.judgements}:"
         folds = "" if self.folds == 1 else f"[{self.folds} folds]"
         return f"{judgements}{self.local}{folds}"
@@ -129,7 +129,7 @@ class MetricKey:
 
 
 def _read_parts(text: str) -> tuple[str, str, str, int | None, str, int] | None:
-    """The parts of a key in the order of the fields; ``None`` where the text is no key."""
+    """Return the parts of a key in the order of the fields; ``None`` where the text is no key."""
     match = PATTERN.fullmatch(text)
     if match is None:
         return None

@@ -34,11 +34,13 @@ class SceneGraph:
 
     @classmethod
     def from_lists(cls, objects: Iterable[str], attributes: Iterable[Any], relations: Iterable[Any]) -> Self:
-        """A graph from lists, as JSON holds them."""
+        """Return a graph from lists, as JSON holds them."""
         return cls(tuple(objects), tuple(map(tuple, attributes)), tuple(map(tuple, relations)))
 
     def tuples(self) -> frozenset[tuple[str, ...]]:
-        """The graph as a set: ``(object,)``, ``(object, attribute)`` and ``(subject, relation, object)``."""
+        """Return the graph as a set: ``(object,)``, ``(object, attribute)`` and ``(subject, relation,
+        object)``.
+        """
         names = self.objects
         objects = {(name,) for name in names}
         attributes = {(names[node], attribute) for node, attribute in self.attributes}

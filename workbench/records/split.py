@@ -130,7 +130,7 @@ class Split:
         )
 
     def first(self, images: int) -> Self:
-        """The first ``images`` images with their captions, judgements cut to them."""
+        """Return the first ``images`` images with their captions, judgements cut to them."""
         if images >= len(self.image_ids):
             return self
         rows = np.arange(images)
@@ -176,11 +176,13 @@ class Split:
         return cast(LazyJudgements, self.judgements)
 
     def relevance(self, name: str) -> Judgements | Computed:
-        """Judgements that grade any pairs, computed pair by pair where the whole would cost too much."""
+        """Return judgements that grade any pairs, computed pair by pair where the whole would cost too
+        much.
+        """
         return self._judged.relevance(name)
 
     def fingerprint(self) -> dict[str, Any]:
-        """Counts that tell one split from another: images, captions, and how many images have how many
+        """Return counts that tell one split from another: images, captions, and how many images have how many
         captions.
         """
         sizes, images = np.unique(np.bincount(self.own, minlength=len(self.image_ids)), return_counts=True)
@@ -191,13 +193,13 @@ class Split:
         }
 
     def stamps(self) -> Rows:
-        """``(I,)`` checksum of what each image is read from, 0 where it is not known."""
+        """Return ``(I,)`` checksum of what each image is read from, 0 where it is not known."""
         stamp = self.stamp or (lambda row: 0)
         images = range(len(self.image_ids))
         return np.fromiter(map(stamp, images), dtype=np.int64, count=len(images))
 
     def caption_stamps(self) -> Rows:
-        """``(T,)`` checksum of the text of each caption."""
+        """Return ``(T,)`` checksum of the text of each caption."""
         return np.fromiter(map(text_stamp, self.captions), dtype=np.int64, count=len(self.captions))
 
     def checksums(self, *parts: str) -> dict[str, str]:

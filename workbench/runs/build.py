@@ -142,7 +142,7 @@ def _prepare_parts(config: Config) -> Experiment:
 
 
 def _with_note_of_random(config: Config, model: TrainedModel, test: Source) -> Source:
-    """The test split with a note of towers that stay at random weights, which must be asked for."""
+    """Return the test split with a note of towers that stay at random weights, which must be asked for."""
     towers = " and ".join(_frozen_at_random(model))
     require(
         not towers or config.random_weights,
@@ -156,7 +156,7 @@ def _with_note_of_random(config: Config, model: TrainedModel, test: Source) -> S
 
 
 def _frozen_at_random(model: TrainedModel) -> list[str]:
-    """The towers whose weights are random and that nothing trains, in words."""
+    """Return the towers whose weights are random and that nothing trains, in words."""
     frozen = []
     for network in (part for part in model.pair.modules() if getattr(part, "random_weights", False)):
         visual, other = list[bool](), list[bool]()
@@ -171,7 +171,9 @@ def _frozen_at_random(model: TrainedModel) -> list[str]:
 
 
 def _notes_of_few(given: Mapping[str, Any], val: Split, test: Split) -> list[str]:
-    """Notes of splits with few images, unless somebody asked for so many; each is a warning as well."""
+    """Return notes of splits with few images, unless somebody asked for so many; each is a warning as
+    well.
+    """
     notes, asked = [], given.keys() | set(given.get("data", {}))
     for name, split in (("val", val), ("test", test)):
         count = len(split.image_ids)
@@ -196,7 +198,9 @@ def _require_trained(config: Config, model: TrainedModel) -> None:
 
 
 def _clusters(config: Config, model: TrainedModel, train: Source) -> Rows:
-    """``(I,)`` cluster of each training image, by its mean region, else by its embedding before training."""
+    """Return ``(I,)`` cluster of each training image, by its mean region, else by its embedding before
+    training.
+    """
     regions = train.split.regions
     features = (
         model.embed_images_of(train, parts=False).mean.numpy() if regions is None else mean_regions(regions)
@@ -207,8 +211,8 @@ def _clusters(config: Config, model: TrainedModel, train: Source) -> Rows:
 def _with_captions_per_image(
     config: Config, train: Split, objective: Objective, *, asked: bool
 ) -> tuple[Config, tuple[str, ...]]:
-    """The config with as many captions an image as every training image has, and a note of it, where nobody
-    asked for a number.
+    """Return the config with as many captions an image as every training image has, and a note of it, where
+    nobody asked for a number.
 
     Raises:
         ValueError: an image has fewer than were asked for, or than the objective needs.
@@ -231,8 +235,8 @@ def _with_captions_per_image(
 
 
 def _with_warm_up(config: Config, train: Split, *, asked: bool) -> tuple[Config, tuple[str, ...]]:
-    """The config with a warm-up of at most a quarter of the run's steps, and a note of it, where nobody asked
-    for a number. The longest of the recipes that were searched takes 22 percent of its run.
+    """Return the config with a warm-up of at most a quarter of the run's steps, and a note of it, where
+    nobody asked for a number. The longest of the recipes that were searched takes 22 percent of its run.
     """
     t = config
     if asked or not t.epochs:
@@ -247,7 +251,8 @@ def _with_warm_up(config: Config, train: Split, *, asked: bool) -> tuple[Config,
 
 
 def load_split(config: Config, name: str, *, progress: bool = True) -> Split:
-    """One split of the config's data set, cut to size, with region features where the config asks for it.
+    """Return one split of the config's data set, cut to size, with region features where the config asks for
+    it.
 
     Raises:
         FileNotFoundError: the data are not there.
@@ -258,7 +263,7 @@ def load_split(config: Config, name: str, *, progress: bool = True) -> Split:
 
 
 def _read_part(config: Config, name: str) -> Split:
-    """One split of the config's data set, cut to size; of a share, each seed takes other images."""
+    """Return one split of the config's data set, cut to size; of a share, each seed takes other images."""
     alone = data.member(config.data.name).training
     shared = "share" in config.data.options and "share_seed" in alone
     options = ({"share_seed": config.seed} if shared else {}) | config.data.options
@@ -305,7 +310,7 @@ def load_target(config: Config | None, target: Target) -> Split:
 
 
 def _read_split(target: Target) -> Split:
-    """The split, cut to size."""
+    """Return the split, cut to size."""
     name, options = target.data.name, target.data.options
     images = target.images
     if images and data.member(name).takes("size"):
@@ -316,7 +321,7 @@ def _read_split(target: Target) -> Split:
 
 
 def _with_features(split: Split, features: str) -> Split:
-    """The split with the features of a backbone.
+    """Return the split with the features of a backbone.
 
     Raises:
         ValueError: it has region features of its own.
@@ -332,7 +337,9 @@ def _with_features(split: Split, features: str) -> Split:
 
 
 def with_widths(config: Config, train: Split) -> Config:
-    """The config with the widths that only the data know: a checkpoint can then be read without the data."""
+    """Return the config with the widths that only the data know: a checkpoint can then be read without the
+    data.
+    """
     if train.regions is None:
         return config
     facts = {"in_dim": int(train.regions.shape[-1])}
@@ -349,7 +356,7 @@ def build(
     objective: Objective | None = None,
     pretrained: bool = False,
 ) -> TrainedModel:
-    """Encoders, objective and signal makers of a config.
+    """Return encoders, objective and signal makers of a config.
 
     Args:
         config: complete, see ``resolve``.
@@ -424,8 +431,8 @@ def check_reads(name: str, objective: Objective, pair: Pair) -> None:
 
 
 def relevance(objective: Objective, train: Split) -> dict[str, Any]:
-    """The graded relevance that an objective reads: what a maker of the text registry finds, or judgements of
-    the split.
+    """Return the graded relevance that an objective reads: what a maker of the text registry finds, or
+    judgements of the split.
 
     Args:
         objective: states names and options in ``relevance_sources()``.
@@ -446,7 +453,7 @@ def relevance(objective: Objective, train: Split) -> dict[str, Any]:
 
 
 def positive_judgements(name: str, train: Split) -> Judgements | Computed | None:
-    """What says which pairs count as positive in training beside those that belong together.
+    """Return what says which pairs count as positive in training beside those that belong together.
 
     Args:
         name: of the split's judgements; ``"own"`` = no others, as is ``"same_text"`` where no text stands at
@@ -462,7 +469,7 @@ def positive_judgements(name: str, train: Split) -> Judgements | Computed | None
 
 
 def negatives(name: str, train: Split, model: TrainedModel) -> Negatives | None:
-    """The further texts that are false of training images, as a model reads them.
+    """Return the further texts that are false of training images, as a model reads them.
 
     Args:
         name: ``"data"`` = the column of the split, else a member of the text registry; empty = none.

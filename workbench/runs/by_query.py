@@ -61,7 +61,7 @@ class ByQuery:
 
     @classmethod
     def read(cls, folder: Path | str) -> Self | None:
-        """What a run folder keeps; ``None`` = nothing, as in runs of older versions.
+        """Return what a run folder keeps; ``None`` = nothing, as in runs of older versions.
 
         Raises:
             ValueError: the file is truncated or foreign; the message names it.
@@ -78,12 +78,14 @@ class ByQuery:
             return cls(images, captions, values.pop("own"), values, *more)
 
     def same_rows(self, other: "ByQuery | Split") -> bool:
-        """Whether images and captions have the same ids, in one order, and the captions the same images."""
+        """Return whether images and captions have the same ids, in one order, and the captions the same
+        images.
+        """
         ids = (self.image_ids, self.caption_ids) == (other.image_ids, other.caption_ids)
         return ids and self.own.tolist() == other.own.tolist()
 
     def changes(self, split: "Split", *, part: bool = False) -> str:
-        """What of a split is not as it was when the values were measured, in words; empty = nothing.
+        """Return what of a split is not as it was when the values were measured, in words; empty = nothing.
 
         Args:
             split: of the same data.
@@ -135,13 +137,13 @@ def changed_since(folder: Path | str, split: "Split") -> str:
 
 
 def _common_rows(now: Sequence[str], before: Sequence[str]) -> dict[str, tuple[int, int]]:
-    """The rows of the ids that stand in both."""
+    """Return the rows of the ids that stand in both."""
     old = {item: row for row, item in enumerate(before)}
     return {item: (row, old[item]) for row, item in enumerate(now) if item in old}
 
 
 def _changed_ids(places: Mapping[str, tuple[int, int]], now: Any, before: Any) -> list[str]:
-    """The ids whose checksums differ; 0 and no checksums at all are not known."""
+    """Return the ids whose checksums differ; 0 and no checksums at all are not known."""
     if before is None:
         return []
     pairs = ((item, int(now[row]), int(before[old])) for item, (row, old) in places.items())
@@ -177,8 +179,8 @@ def usual_numbers(labels: Iterable[str]) -> list[str]:
 def paired_differences_of(
     first: Run, second: Run, keys: Sequence[str], *, read: Callable[[Path], ByQuery | None] = ByQuery.read
 ) -> "list[Difference]":
-    """The second run held against the first on the same queries, by the values that both keep: no model is
-    opened.
+    """Return the second run held against the first on the same queries, by the values that both keep: no
+    model is opened.
 
     Args:
         first: the run that the other is held against.
@@ -212,6 +214,6 @@ def paired_differences_of(
 
 
 def _undefined_masks(by_query: ByQuery) -> dict[str, bytes]:
-    """Which queries have no value, by number."""
+    """Return which queries have no value, by number."""
     # NaN alone differs from itself
     return {key: (values != values).tobytes() for key, values in by_query.values.items()}

@@ -60,8 +60,9 @@ def open_at_hand(names: Sequence[str] = (), *, images: int = 0) -> list[Result]:
 
 
 def training_table(runs: Sequence[Result]) -> pd.DataFrame:
-    """How each run was trained, one a row: what it is of, which epochs are kept, by what they were chosen,
-    and which one validation RSUM would have kept. Of vectors and of models made elsewhere nothing is known.
+    """Return how each run was trained, one a row: what it is of, which epochs are kept, by what they were
+    chosen, and which one validation RSUM would have kept. Of vectors and of models made elsewhere nothing is
+    known.
     """
     facts = ("objective", "data", "image_encoder", "train_images", "epochs", "seed", "select")
     rows: dict[str, dict[str, Any]] = {}
@@ -85,7 +86,7 @@ def _best_by_rsum(run: Result) -> str:
 
 
 def numbers(run: Result, keys: Sequence[str]) -> dict[str, tuple[Measurement, Values]]:
-    """Each number with its contract, and the values by query that it is made of.
+    """Return each number with its contract, and the values by query that it is made of.
 
     What the run keeps is taken as it is, so that no model is opened; what it does not keep is measured
     now, by the same draws of images.
@@ -144,8 +145,8 @@ def _metric_of_key(key: MetricKey) -> Metric:
 
 
 def first_keys(judgements: Iterable[str]) -> list[str]:
-    """What is compared where nobody asks for anything else: RSUM and R@1 by a data set's own pairs, and mAP@R
-    by the densest judgements.
+    """Return what is compared where nobody asks for anything else: RSUM and R@1 by a data set's own pairs,
+    and mAP@R by the densest judgements.
 
     Args:
         judgements: names of those that there are.
@@ -161,7 +162,7 @@ def first_keys(judgements: Iterable[str]) -> list[str]:
 def table(
     opened: Sequence[Result], keys: Sequence[str] = (), *, smallest: float = comparison.SMALLEST
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """All runs in one table, and each against the first.
+    """Return all runs in one table, and each against the first.
 
     Args:
         opened: open runs of one split.
@@ -306,7 +307,7 @@ class Comparison:
 @during("comparing")
 @door("compare")
 def compare(*results: Result | str | Path, keys: Sequence[str] = ()) -> Comparison:
-    """Results of one data set in one table, with the paired difference of each from the first.
+    """Return results of one data set in one table, with the paired difference of each from the first.
 
     Args:
         results: of ``evaluate``, ``train`` or ``open_runs``; or run folders.
@@ -325,7 +326,7 @@ def compare(*results: Result | str | Path, keys: Sequence[str] = ()) -> Comparis
 
 
 def same_list(split: Split) -> dict[str, float]:
-    """mAP@R of one list for all queries by the densest judgements, see ``metrics.map_at_r.same_list``.
+    """Return mAP@R of one list for all queries by the densest judgements, see ``metrics.map_at_r.same_list``.
 
     Returns:
         Key -> value in both directions; nothing where a split has its own pairs alone.
@@ -362,7 +363,7 @@ def against_same_list(values: Mapping[str, Mapping[str, float]], same: Mapping[s
 
 
 def ranks(opened: Sequence[Result], direction: Way) -> Values:
-    """``(runs, queries)`` rank of each query's best own item.
+    """Return ``(runs, queries)`` rank of each query's best own item.
 
     Args:
         opened: open runs of one split.
@@ -374,7 +375,8 @@ def ranks(opened: Sequence[Result], direction: Way) -> Values:
 def choose_queries(
     ranked: Values, split: Split, direction: Way, asked: Sequence[str], count: int
 ) -> list[tuple[str, int]]:
-    """The queries to show: those asked for by id, then those on which the runs differ most, one an image.
+    """Return the queries to show: those asked for by id, then those on which the runs differ most, one an
+    image.
 
     Args:
         ranked: ``(runs, queries)`` from ``ranks``.
@@ -402,7 +404,9 @@ def choose_queries(
 
 
 def make_grader(split: Split) -> Callable[[Rows, Rows], Array] | None:
-    """What grades any image and caption of a split between 0 and 1, where its data know; else ``None``."""
+    """Return what grades any image and caption of a split between 0 and 1, where its data know; else
+    ``None``.
+    """
     name = densest_judgements([name for name in ("graded", "exact") if name in split.judgements], graded=True)
     if name == "own":
         return None

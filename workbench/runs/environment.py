@@ -28,8 +28,9 @@ SHOWING = {"views", "cli", "tour", "execution", "notebooks", "results", "publish
 
 
 def code_hash(code: str = "") -> str:
-    """Hash of ``code`` (a notebook's cells) and of every file that can change a number: sources, shipped
-    weights and word lists of this package and of those that add members to its registries. 64 hex digits.
+    """Return the hash of ``code`` (a notebook's cells) and of every file that can change a number: sources,
+    shipped weights and word lists of this package and of those that add members to its registries. 64 hex
+    digits.
     """
     digest = hashlib.sha256(code.encode())
     for package in (PACKAGE, *package_folders(*(f"workbench.{registry}" for registry in REGISTRIES))):
@@ -61,8 +62,8 @@ def check_parameters() -> None:
 
 
 def environment(seed: int | None = None, threads: int = 0) -> dict[str, Any]:
-    """What a number may depend on beside the parameters: versions, device, threads, commit, code, and the
-    run's ``seed``.
+    """Return what a number may depend on beside the parameters: versions, device, threads, commit, code, and
+    the run's ``seed``.
 
     Device and threads are known only where torch is already loaded; it is not loaded for this.
 

@@ -94,7 +94,9 @@ def errors(
 
 
 def _error_counts(right: Sequence[Mask], rank: Values, names: Sequence[str]) -> dict[str, Any]:
-    """How many queries count, how many each result answers rightly, and how many all of them or none does."""
+    """Return how many queries count, how many each result answers rightly, and how many all of them or none
+    does.
+    """
     counted = ~np.isnan(rank)
     each = {name: int(mask.sum()) for name, mask in zip(names, right, strict=True)}
     both = {"both": int(np.logical_and.reduce(right).sum())} if len(right) > 1 else {}
@@ -129,7 +131,7 @@ def first_answers(run: Result, way: Way, judgements: str = "own") -> FirstAnswer
 def _error_rows(
     split: Split, way: Way, rows: Rows, first: FirstAnswers, names: Mapping[str, str]
 ) -> pd.DataFrame:
-    """The errors of one result in one direction, the largest ranks first."""
+    """Return the errors of one result in one direction, the largest ranks first."""
     rows = rows[np.argsort(-first.rank[rows], kind="stable")]
     images, captions = _ids_and_texts(split, "image"), _ids_and_texts(split, "caption")
     queries, items = (images, captions) if way == "i2t" else (captions, images)
@@ -147,8 +149,8 @@ def _error_rows(
 
 
 def _ids_and_texts(split: Split, kind: str) -> tuple[Array, Array]:
-    """Ids and texts of images or captions; the text of an image is its first caption. Behind the last stands
-    what is not there.
+    """Return ids and texts of images or captions; the text of an image is its first caption. Behind the last
+    stands what is not there.
     """
     texts = np.array([*split.captions, ""], dtype=object)
     if kind == "caption":

@@ -179,7 +179,7 @@ def evaluate(  # noqa: PLR0913
 def _subject(
     model: Any, where: Where, sources: Mapping[str, Any], scoring: Scoring, how: Mapping[str, Any]
 ) -> Subject:
-    """What is measured: models, else vectors, else scores; with further ground truth."""
+    """Return what is measured: models, else vectors, else scores; with further ground truth."""
     models, texts = _list_models(model), sources["texts"]
     sources = {**sources, "texts": _both_in_one(sources["images"]) if texts is None else texts}
     _require_one_way(_ways(models, sources), where.data, sources["own"])
@@ -199,12 +199,12 @@ def _subject(
 
 
 def _both_in_one(images: Any) -> Any:
-    """A file that holds the vectors of texts too, since it can; nothing otherwise."""
+    """Return a file that holds the vectors of texts too, since it can; nothing otherwise."""
     return images if str(images).endswith(".npz") else None
 
 
 def _list_models(model: Any) -> list[Any]:
-    """The models, of which there are none where vectors are given."""
+    """Return the models, of which there are none where vectors are given."""
     if model is None:
         return []
     return list(model) if isinstance(model, list | tuple) else [model]
@@ -262,7 +262,7 @@ def _measure_chains(subject: Subject, rounds: int) -> list[Measurement]:
 
 
 def _identity(subject: Subject, scoring: Mapping[str, Any], asked: Mapping[str, Any]) -> Evaluation:
-    """What was evaluated, and on what.
+    """Return what was evaluated, and on what.
 
     Args:
         subject: with how its data are named, if they have a name.
@@ -334,7 +334,7 @@ def _require_one_way(ways: Mapping[str, bool], data: Any, own: Any) -> None:
 def _subject_of_vectors(
     where: Where, images: Any, texts: Any, own: Any, scoring: Mapping[str, Any]
 ) -> Subject:
-    """Vectors in the order of the data, or with rows of their own."""
+    """Return vectors in the order of the data, or with rows of their own."""
     model: Model = KeptVectors()
     part = target = None
     if where.data is not None:
@@ -357,7 +357,7 @@ def _subject_of_vectors(
 
 
 def _of_scores(where: Where, scores: Any, runs: Any, own: Any) -> Subject:
-    """A matrix of scores, or ranked lists, in the order of the data, or with rows of their own."""
+    """Return a matrix of scores, or ranked lists, in the order of the data, or with rows of their own."""
     split = target = None
     if where.data is not None:
         split, target = read_data(KeptVectors(), where, where.unread)
@@ -372,13 +372,13 @@ def _of_scores(where: Where, scores: Any, runs: Any, own: Any) -> Subject:
 def _subject_of_models(
     models: Sequence[Any], where: Where, scoring: Scoring, how: Mapping[str, Any]
 ) -> Subject:
-    """Models on the data that were named, else each on those of its own run; several as one."""
+    """Return models on the data that were named, else each on those of its own run; several as one."""
     subjects = [_subject_of_model(model, where, scoring, how) for model in models]
     return subjects[0] if len(subjects) == 1 else _join_subjects(subjects)
 
 
 def _subject_of_model(model: Any, where: Where, scoring: Scoring, how: Mapping[str, Any]) -> Subject:
-    """A model on the data that were named, else on those of its own run."""
+    """Return a model on the data that were named, else on those of its own run."""
     if isinstance(model, Result):
         return _subject_of_result(model, where, scoring, how)
     folder = _run_of(model, where.data)
@@ -395,7 +395,7 @@ def _subject_of_model(model: Any, where: Where, scoring: Scoring, how: Mapping[s
 
 
 def _run_of(model: Any, data: Any) -> Path | None:
-    """The folder of the run that a model is named by; without data it has to be one.
+    """Return the folder of the run that a model is named by; without data it has to be one.
 
     Raises:
         FileNotFoundError, LookupError: there is no such run, or several.
@@ -411,7 +411,7 @@ def _run_of(model: Any, data: Any) -> Path | None:
 
 
 def _subject_of_result(result: Result, where: Where, scoring: Scoring, how: Mapping[str, Any]) -> Subject:
-    """A result on its own rows, with its own embeddings, or its model on other data."""
+    """Return a result on its own rows, with its own embeddings, or its model on other data."""
     own = where.data is None and not where.split
     opened = open_model(result.model, **how)
     model = first_stage(opened, *scoring)
@@ -427,7 +427,7 @@ def _subject_of_result(result: Result, where: Where, scoring: Scoring, how: Mapp
 def _embed_split(
     model: Model, split: Split, target: Target | None, run: Training | Evaluation | None
 ) -> Subject:
-    """A split as a model embeds it, with notes of both."""
+    """Return a split as a model embeds it, with notes of both."""
     source = model.source(split)
     image, text = model.embed(source)
     split = replace(split, notes=(*split.notes, *notes_of(model, source)))
@@ -435,7 +435,7 @@ def _embed_split(
 
 
 def _checked(subject: Subject) -> Subject:
-    """The subject with a note of how its several vectors an item are compared.
+    """Return the subject with a note of how its several vectors an item are compared.
 
     Raises:
         ValueError: both sides have different widths, or one vector an item where several are compared.
@@ -450,7 +450,7 @@ def _checked(subject: Subject) -> Subject:
 
 
 def _join_subjects(subjects: Sequence[Subject]) -> Subject:
-    """Several models as one, on the rows that all of them have embedded.
+    """Return several models as one, on the rows that all of them have embedded.
 
     Raises:
         ValueError: they have read different images or captions.

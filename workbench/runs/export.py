@@ -152,7 +152,7 @@ def export(run: str | Path, to: str, folder: str | Path, *, licence: str = "unkn
 
 
 def _source(model: Model) -> Any:
-    """What goes out: two towers without a head of our own, or a model that another library opened."""
+    """Return what goes out: two towers without a head of our own, or a model that another library opened."""
     pair = getattr(model, "pair", None)
     if pair is None:
         return getattr(model, "subject", None)
@@ -164,7 +164,7 @@ def _source(model: Model) -> Any:
 
 
 def model_card(run: Path, model: Model, to: str, licence: str) -> str:
-    """The model card: data, objective, numbers with their intervals, licence.
+    """Return the model card: data, objective, numbers with their intervals, licence.
 
     Args:
         run: its folder.
@@ -202,7 +202,7 @@ def _save_encoder(encoder: HuggingFace | Transformers, folder: Path) -> None:
 
 
 def _export_clip(towers: Towers, folder: Path) -> None:
-    """As the CLIP of transformers, with its processor."""
+    """Write the CLIP of transformers, with its processor."""
     transformers, name = import_module("transformers"), towers.description.name
     text, size = towers.description.architecture["text_cfg"], towers.size.tolist()
     tokens = towers.mask_id or any(field in text for field in OWN_TOKENS)
@@ -242,7 +242,7 @@ def _export_clip(towers: Towers, folder: Path) -> None:
 
 
 def _clip_config(towers: Towers) -> dict[str, Any]:
-    """What CLIP of transformers is built from."""
+    """Return what CLIP of transformers is built from."""
     architecture, size = towers.description.architecture, towers.size.tolist()
     vision, text = architecture["vision_cfg"], architecture["text_cfg"]
     shared = {
@@ -269,7 +269,9 @@ def _clip_config(towers: Towers) -> dict[str, Any]:
 
 
 def _clip_weights(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The weights under the names of transformers; a linear map of open_clip stands transposed there."""
+    """Return the weights under the names of transformers; a linear map of open_clip stands transposed
+    there.
+    """
     renamed: dict[str, Tensor] = {}
     for name, value in weights.items():
         name = name.removeprefix("text.")
@@ -287,7 +289,9 @@ def _clip_weights(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def _export_onnx(towers: Towers, folder: Path) -> None:
-    """Two files, and open_clip's configuration, which says how images are made and words are counted."""
+    """Write two files, and open_clip's configuration, which says how images are made and words are
+    counted.
+    """
 
     def image(pixels: Tensor) -> Any:
         return towers.network.encode_image((pixels / 255 - towers.mean) / towers.std)
@@ -302,7 +306,7 @@ def _export_onnx(towers: Towers, folder: Path) -> None:
 
 
 def _export_hugging_face_onnx(encoder: HuggingFace | Transformers, folder: Path) -> None:
-    """Two files, and the processor that makes what they read."""
+    """Write two files, and the processor that makes what they read."""
     model, processor = encoder.model.eval(), encoder.processor
     with reading_errors(encoder.name, "cannot be exported", KeyError):
         inputs = dict(processor(images=[Image.new("RGB", (64, 64))] * 2, return_tensors="pt"))
@@ -318,7 +322,7 @@ def _export_hugging_face_onnx(encoder: HuggingFace | Transformers, folder: Path)
 
 
 def _write_side(owner: nn.Module, encode: Callable[..., Any], inputs: dict[str, Tensor], file: Path) -> None:
-    """One side as an ONNX file; the number of items is free."""
+    """Write one side as an ONNX file; the number of items is free."""
     library("onnxscript", "onnx")
     side, free = Side(owner, encode).eval(), torch.export.Dim("items")
     with warnings.catch_warnings():

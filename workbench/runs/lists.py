@@ -81,7 +81,7 @@ class KeptLists(KeptScores):
         super().__init__(RowScores(i2t.make, i2t.shape, other=t2i), ids)
 
     def _rows_of_way(self, way: str, ids: Sides) -> RowScores:
-        """``(queries, gallery)`` scores of one direction, the floor where nothing is listed."""
+        """Return ``(queries, gallery)`` scores of one direction, the floor where nothing is listed."""
         images, captions = map(len, ids)
         shape = (images, captions) if way == "i2t" else (captions, images)
         empty = np.zeros(0, np.int64)
@@ -119,8 +119,8 @@ class KeptLists(KeptScores):
         write_table(folder / LISTED, pd.concat(tables, ignore_index=True))
 
     def scores(self, image: Embedding, text: Embedding) -> Array:
-        """``(I, T)`` scores of some images and captions of the data, NaN where nothing is listed: one caption
-        is a query among images, all else are images that are queries among captions.
+        """Return ``(I, T)`` scores of some images and captions of the data, NaN where nothing is listed: one
+        caption is a query among images, all else are images that are queries among captions.
         """
         rows = self._rows(image), self._rows(text)
         both = by_rows(self.values)
@@ -129,11 +129,13 @@ class KeptLists(KeptScores):
         return np.where(scores > self.floor, scores, np.nan)
 
     def scores_of_split(self, image: Embedding, text: Embedding, *, say: Say = silent) -> AnyScores:
-        """``(I, T)`` scores of the images and captions of a split, with those of the other direction."""
+        """Return ``(I, T)`` scores of the images and captions of a split, with those of the other
+        direction.
+        """
         return by_rows(self.values).cut(self._rows(image), self._rows(text))
 
     def matrix(self, image: Embedding, text: Embedding) -> Array:
-        """``(I, T)`` scores in one matrix.
+        """Return ``(I, T)`` scores in one matrix.
 
         Raises:
             ValueError: the two directions score a pair differently.
@@ -149,20 +151,20 @@ class KeptLists(KeptScores):
         return np.asarray(np.maximum(i2t, t2i))
 
     def depths(self, way: str) -> Rows:
-        """``(queries,)`` how many items the list of each query of a direction names."""
+        """Return ``(queries,)`` how many items the list of each query of a direction names."""
         images, captions = map(len, self.ids)
         return np.bincount(self.lists[way].query, minlength=images if way == "i2t" else captions)
 
     def is_whole(self) -> bool:
-        """Whether every list of both directions names every item."""
+        """Return whether every list of both directions names every item."""
         images, captions = map(len, self.ids)
         sizes = [len(self.lists[way].query) for way in self.ways]
         return sizes == [images * captions] * len(WAYS)
 
 
 def complete_scores(scores: RowScores, floor: float, judged: Judgements) -> RowScores:
-    """``(I, T)`` scores of lists with the open places filled: what has a larger grade stands first, and among
-    equal grades the later row.
+    """Return ``(I, T)`` scores of lists with the open places filled: what has a larger grade stands first,
+    and among equal grades the later row.
 
     Args:
         scores: of lists, ``(I, T)``.
@@ -176,7 +178,7 @@ def complete_scores(scores: RowScores, floor: float, judged: Judgements) -> RowS
 
 
 def _fill_places(scores: RowScores, grades: RowScores, known: Array, floor: float) -> RowScores:
-    """One direction of ``complete_scores``; ``known`` = the distinct grades, ascending."""
+    """Return one direction of ``complete_scores``; ``known`` = the distinct grades, ascending."""
     size = scores.shape[1]
 
     def make(rows: Any, items: Any) -> Array:
@@ -235,14 +237,14 @@ def open_lists(source: Any, split: Split) -> tuple[KeptScores, Split, dict[str, 
 
 
 def _origin(source: Any, part: Placed) -> dict[str, str]:
-    """The path of a file and its checksum; of what is in memory how much it is."""
+    """Return the path of a file and its checksum; of what is in memory how much it is."""
     if isinstance(source, str | Path):
         return file_origin(source)
     return {"pairs": str(len(part.values))}
 
 
 def _as_matrix(lists: Mapping[str, Lists], shape: tuple[int, int]) -> Array | None:
-    """``(I, T)`` the scores of lists of all items in both directions that agree; else ``None``."""
+    """Return ``(I, T)`` the scores of lists of all items in both directions that agree; else ``None``."""
     if len(lists) < len(WAYS) or any(len(part.values) < shape[0] * shape[1] for part in lists.values()):
         return None
     i2t, t2i = np.empty(shape), np.empty(shape)
@@ -330,7 +332,7 @@ def known_numbers(
 def _undetermined_labels(
     orders: Iterable[RowScores], split: Split, measured: Measured, metrics: Sequence[str], judge: str
 ) -> set[str]:
-    """Labels of the numbers that some order of the open places changes."""
+    """Return labels of the numbers that some order of the open places changes."""
     measurements, values = measured
     changed: set[str] = set()
     with Task("finding what the lists determine", len(split.judgements), "judgements") as task:

@@ -61,7 +61,7 @@ class NotMeasuredError(ValueError):
 def validate(
     model: TrainedModel, source: Source, select: str, metrics: Sequence[str] = ()
 ) -> dict[str, float]:
-    """RSUM on the validation split, in [0, 6], and the number by which the best epoch is chosen.
+    """Return RSUM on the validation split, in [0, 6], and the number by which the best epoch is chosen.
 
     Args:
         model: encoders and objective, as they are.
@@ -90,7 +90,7 @@ def validate(
 def measure(
     model: Model, split: Split, image: Embedding, text: Embedding, *, say: Say = silent, **how: Any
 ) -> tuple[list[Measurement], dict[str, Values], dict[str, Best]]:
-    """All metrics that the split's judgements allow, of a model.
+    """Return all metrics that the split's judgements allow, of a model.
 
     Args:
         model: scores the embeddings.
@@ -122,7 +122,7 @@ def evaluate_split(
     judge: str = "",
     rounds: int = ROUNDS,
 ) -> tuple[list[Measurement], dict[str, Values]]:
-    """All metrics that the split's judgements allow, of any scores: a walk over the table of metrics.
+    """Return all metrics that the split's judgements allow, of any scores: a walk over the table of metrics.
 
     One pass a direction ranks by all judgements. A split with folds is measured in these smaller galleries as
     well, marked ``[5 folds]``; Crisscrossed Captions in two directions, in four where vectors are given, and
@@ -217,7 +217,7 @@ def _require_measured(
 def _evidence_to_walk(
     ranked: Ranked, split: Split, vectors: tuple[Array, Array] | None, table: Sequence[Metric]
 ) -> Iterator[tuple[Evidence, list[Metric], Subset | None]]:
-    """Evidence, the metrics that are measured by it, and the queries that are asked."""
+    """Yield evidence, the metrics that are measured by it, and the queries that are asked."""
     judgements, scores = dict(split.judgements), ranked.scores
     labels = judgements["own"]
 
@@ -248,7 +248,7 @@ def _evidence_to_walk(
 
 
 def columns_of(split: Split) -> Columns:
-    """What the captions of a split have without any image."""
+    """Return what the captions of a split have without any image."""
     makers: dict[str, Callable[[], Values]] = {
         "words": lambda: np.array([len(words(caption)) for caption in split.captions]),
         "descriptiveness": lambda: score_pool(split.captions)[1],
@@ -260,7 +260,7 @@ def columns_of(split: Split) -> Columns:
 
 
 def _judged_evidence(scores: AnyScores, split: Split, judge: str) -> Iterator[Evidence]:
-    """A judge's grades of the split, its captions being the references of their images."""
+    """Yield a judge's grades of the split, its captions being the references of their images."""
     pool = split.captions, split.own
     phi = signals.load(judge).fit(*pool).transform(*pool, images=len(split.image_ids))
     for folds in sorted({1, split.folds}):
@@ -269,7 +269,9 @@ def _judged_evidence(scores: AnyScores, split: Split, judge: str) -> Iterator[Ev
 
 
 def _ranks_within_sides(split: Split, vectors: tuple[Array, Array] | None) -> dict[str, Ranks]:
-    """Retrieval of Crisscrossed Captions within a modality, where its ratings and the vectors are there."""
+    """Return retrieval of Crisscrossed Captions within a modality, where its ratings and the vectors are
+    there.
+    """
     found: dict[str, Ranks] = {}
     if vectors is not None and "sis" in split.image_judgements:
         images = cxc.ranks_within(products(vectors[0], vectors[0]), split.image_judgements["sis"])
@@ -288,8 +290,8 @@ def _measure_correlations(
     rows: Sequence[Metric],
     rounds: int,
 ) -> list[Measurement]:
-    """Agreement with ratings that list what was rated and leave the rest open; one that is undefined is left
-    out.
+    """Return agreement with ratings that list what was rated and leave the rest open; one that is undefined
+    is left out.
     """
     rated: list[tuple[Array, Judgements, tuple[str, ...]]] = []
     for judged in split.judgements.values():
@@ -311,7 +313,7 @@ def _measure_correlations(
 
 
 def _within_side(vectors: Array, judged: Judgements) -> Array:
-    """Scores of the rated pairs of one side, by its vectors."""
+    """Return scores of the rated pairs of one side, by its vectors."""
     first, second = vectors[judged.images], vectors[judged.captions]
     scores: Array = np.einsum("nd,nd->n", first, second, dtype=np.float64)
     return scores

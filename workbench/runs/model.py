@@ -149,7 +149,9 @@ class Model:
 
     @torch.no_grad()
     def scores(self, image: Embedding, text: Embedding) -> Array:
-        """``(I, T)`` scores of embeddings: cosines, unless there is a scorer, or a model has others."""
+        """Return ``(I, T)`` scores of embeddings: cosines, unless there is a scorer, or a model has
+        others.
+        """
         image, text = one_way(image, text)
         images, texts = image.in_float32(self.device), text.in_float32(self.device)
         scores = (
@@ -182,7 +184,8 @@ class Model:
         return changed
 
     def scores_of_split(self, image: Embedding, text: Embedding, *, say: Say = silent) -> AnyScores:
-        """``(I, T)`` scores of a whole split, see ``scores_in_blocks``, re-ranked where ``reranks`` says so.
+        """Return ``(I, T)`` scores of a whole split, see ``scores_in_blocks``, re-ranked where ``reranks``
+        says so.
 
         Args:
             image: embeddings of all its images.
@@ -199,7 +202,7 @@ class Model:
     def pair_scores(
         self, image: Embedding, text: Embedding, rows: Rows, items: Rows, *, say: Say = silent
     ) -> Array:
-        """``(N,)`` scores of pairs, image by image.
+        """Return ``(N,)`` scores of pairs, image by image.
 
         Args:
             image: embeddings of images.
@@ -216,7 +219,7 @@ class Model:
         return image_by_image(score, rows, items)
 
     def matrix(self, image: Embedding, text: Embedding) -> Array:
-        """``(I, T)`` scores of a whole split, in one matrix.
+        """Return ``(I, T)`` scores of a whole split, in one matrix.
 
         Raises:
             ValueError: each direction has scores of its own.
@@ -242,7 +245,8 @@ class Model:
 
 
 def scores_in_blocks(model: ModelProtocol, image: Embedding, text: Embedding) -> AnyScores:
-    """``(I, T)`` scores of embeddings: a matrix where it has at most 2 ** 28 entries, else by blocks of rows.
+    """Return ``(I, T)`` scores of embeddings: a matrix where it has at most 2 ** 28 entries, else by blocks
+    of rows.
 
     Pairs are scored one by one, so that slices give what the whole gives, up to rounding of the matrix
     product.
@@ -465,7 +469,7 @@ class TrainedModel(EncoderModel):
 
     @torch.no_grad()
     def scores(self, image: Embedding, text: Embedding) -> Array:
-        """``(I, T)`` scores of embeddings, by the objective."""
+        """Return ``(I, T)`` scores of embeddings, by the objective."""
         device, was_training = self.device, self.objective.training
         # An objective that scores samples draws them anew in training, and always the same ones here.
         self.objective.eval()

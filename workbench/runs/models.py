@@ -122,7 +122,7 @@ def open_model(
 
 
 def _truncated(model: Model, width: int) -> Model:
-    """A model whose vectors are cut; 0 = they are not."""
+    """Return a model whose vectors are cut; 0 = they are not."""
     if not width:
         return model
     if isinstance(model, ObjectModel):
@@ -134,7 +134,9 @@ def _truncated(model: Model, width: int) -> Model:
 
 
 def _prompted(model: Model, prompts: Mapping[str, str] | None) -> Model:
-    """A model with prompts for its queries; one of this library's encoders is then an object like others."""
+    """Return a model with prompts for its queries; one of this library's encoders is then an object like
+    others.
+    """
     if not prompts:
         return model
     if isinstance(model, EncoderModel):
@@ -233,13 +235,13 @@ def _open_named(model: str, pretrained: str, random_weights: bool = False) -> Mo
 
 
 def _is_module(name: str) -> bool:
-    """Whether a module of this name is in the working directory or can be imported."""
+    """Return whether a module of this name is in the working directory or can be imported."""
     top = name.partition(".")[0]
     return top.isidentifier() and ((Path.cwd() / f"{top}.py").is_file() or find_spec(top) is not None)
 
 
 def _open_from_module(model: str, pretrained: str) -> Model:
-    """An object of a module, or what its class or function makes without arguments."""
+    """Return an object of a module, or what its class or function makes without arguments."""
     require(not pretrained, f"{model} has its own weights; leave out pretrained={pretrained!r}")
     named = import_named("models", model)
     encoder = named() if isinstance(named, type | FunctionType) else named
@@ -293,13 +295,13 @@ def _open_of_open_clip(model: str, pretrained: str, random_weights: bool = False
 
 
 def _resolve_file(name: str) -> str:
-    """The absolute path of a file; any other name as it is."""
+    """Return the absolute path of a file; any other name as it is."""
     path = resolve_input(name)
     return str(path.resolve()) if path.is_file() else name
 
 
 def kept_config(folder: Path) -> Config:
-    """The configuration of a finished run.
+    """Return the configuration of a finished run.
 
     Raises:
         FileNotFoundError: the folder keeps none.
@@ -353,7 +355,7 @@ def _open_of_run(path: Path) -> Model:
 
 
 def _evaluated(path: Path, kind: Evaluation) -> Model:
-    """The model of an evaluation without its second stage, or what stands for it."""
+    """Return the model of an evaluation without its second stage, or what stands for it."""
     if kind.scores or kind.runs:
         return open_kept(path)
     if not kind.model:

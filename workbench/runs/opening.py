@@ -120,8 +120,8 @@ def require_results(*results: Any) -> None:
 
 
 def share_split(opened: Sequence[Result]) -> list[Result]:
-    """Runs of the same images and captions under one split, that of the first that knows them by more than
-    their rows, and under names that tell them apart.
+    """Return runs of the same images and captions under one split, that of the first that knows them by more
+    than their rows, and under names that tell them apart.
 
     Raises:
         ValueError: they were measured on different images or captions, or on captions of other images.
@@ -178,13 +178,13 @@ def _describe_size(split: Split) -> str:
 
 
 def _has_row_numbers(split: Split) -> bool:
-    """Whether a split is that of vectors without ids, which have the numbers of their rows instead."""
+    """Return whether a split is that of vectors without ids, which have the numbers of their rows instead."""
     rows = (tuple(map(str, range(len(ids)))) for ids in (split.image_ids, split.caption_ids))
     return split.name == BARE and (split.image_ids, split.caption_ids) == tuple(rows)
 
 
 def describe_differences(opened: Sequence[Result], names: Sequence[str]) -> list[str]:
-    """What differs between runs of the same rows, as notes: texts of captions, content of images,
+    """Return what differs between runs of the same rows, as notes: texts of captions, content of images,
     judgements, threads.
 
     Args:
@@ -221,7 +221,7 @@ def _read_differences(first: Result, name: str, other: Result, other_name: str) 
 
 
 def _names(opened: Sequence[Result]) -> list[str]:
-    """Names that tell open runs apart: by what differs, by the folder, else by their numbers."""
+    """Return names that tell open runs apart: by what differs, by the folder, else by their numbers."""
     names = []
     for number, run in enumerate(opened, 1):
         own = typed_settings(run.config)
@@ -247,7 +247,7 @@ def _names(opened: Sequence[Result]) -> list[str]:
 
 
 def _differing_fields(own: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
-    """The fields of a configuration that another one has otherwise."""
+    """Return the fields of a configuration that another one has otherwise."""
     # what a target holds stands under "data" as well
     fields = [field for field in own if not field.startswith("target")]
     return [field for field in fields if other.get(field) != own[field]]
@@ -299,7 +299,7 @@ def _open(name: str, root: str, images: int, target: Target | None) -> Result:
 def _read_again(
     folder: Path | None, kind: Training | Evaluation | None, images: int, target: Target | None
 ) -> tuple[Split, str]:
-    """The split of a run, or of the shipped encoder, read from its data; and a title."""
+    """Return the split of a run, or of the shipped encoder, read from its data; and a title."""
     split, title = _read_data(folder, kind, images, target)
     if folder and not target and (folder / runs.QRELS).is_file():
         split = with_ground_truth(split, kept_file(folder, runs.QRELS), quiet=True)
@@ -309,7 +309,7 @@ def _read_again(
 def _read_data(
     folder: Path | None, kind: Training | Evaluation | None, images: int, target: Target | None
 ) -> tuple[Split, str]:
-    """The split as its data have it, and a title."""
+    """Return the split as its data have it, and a title."""
     if isinstance(kind, Evaluation):
         on = target or (Target(**kind.target) if kind.target else None)
         if on is None and folder is not None:
@@ -337,13 +337,13 @@ def _with_kept_units(split: Split, by_query: ByQuery | None, images: int) -> Spl
 
 
 def _with_note(split: Split, note: str) -> Split:
-    """The split with a note that is a warning as well, since it concerns every number."""
+    """Return the split with a note that is a warning as well, since it concerns every number."""
     warnings.warn(note, stacklevel=6)
     return replace(split, notes=(*split.notes, note))
 
 
 def _kept_split(folder: Path, name: str) -> Split:
-    """The captions that a run kept of data that have no name, without the images."""
+    """Return the captions that a run kept of data that have no name, without the images."""
     files = [folder / runs.CAPTIONS, folder / "embeddings" / "image_ids.parquet"]
     verify_files(folder, *files)
     captions, images = (pd.read_parquet(file) for file in files)
@@ -354,8 +354,9 @@ def _kept_split(folder: Path, name: str) -> Split:
 
 
 def _contents(folder: Path | None, split: Split, own: bool = True) -> Contents:
-    """The model, and the embeddings that the run kept of its own data; where they lack an item, or something
-    that the objective's scores read, the split is embedded. What the shipped encoder says the cache keeps.
+    """Return the model, and the embeddings that the run kept of its own data; where they lack an item, or
+    something that the objective's scores read, the split is embedded. What the shipped encoder says the cache
+    keeps.
     """
     model = load_model(folder or "")
     sides = list[Embedding]()
@@ -404,7 +405,8 @@ def _kept_embedding(
 
 
 def _with_parts(vectors: Path, items: int) -> Embedding:
-    """The several vectors an item that a run kept beside its means, without these; none where it kept none.
+    """Return the several vectors an item that a run kept beside its means, without these; none where it kept
+    none.
 
     Raises:
         ChecksumError: they are not those of so many items.

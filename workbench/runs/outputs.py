@@ -66,12 +66,12 @@ def vectors(output: Any, method: str, items: Sequence[str]) -> Tensor:
 
 
 def is_several(output: Any) -> bool:
-    """Whether a method gave several vectors an item: ``(N, P, D)``, or ``N`` times ``(P_i, D)``."""
+    """Return whether a method gave several vectors an item: ``(N, P, D)``, or ``N`` times ``(P_i, D)``."""
     return _axes(output) == 3
 
 
 def _axes(output: Any) -> int:
-    """How many axes an output has, of lists by their first elements."""
+    """Return how many axes an output has, of lists by their first elements."""
     if isinstance(output, list | tuple):
         return 1 + _axes(output[0]) if output else 1
     return int(getattr(output, "ndim", 0))
@@ -197,7 +197,7 @@ def _stack_vectors(output: Sequence[Any], method: str) -> Tensor:
 
 
 def _as_numbers(output: Any, method: str, within: str = "", needed: str = NEEDED) -> Tensor:
-    """Any numbers as float32 on the CPU."""
+    """Return any numbers as float32 on the CPU."""
     if isinstance(output, Tensor):
         plain = not (output.is_complex() or output.dtype == torch.bool)
         require(plain, f"{method}() gave {within}{output.dtype}; {needed}", TypeError)
@@ -215,7 +215,7 @@ def _as_numbers(output: Any, method: str, within: str = "", needed: str = NEEDED
 
 
 def _describe_output(output: Any) -> str:
-    """The class of an output, and what it holds by name."""
+    """Return the class of an output, and what it holds by name."""
     name = type(output).__name__
     keys = list(map(str, output)) if isinstance(output, Mapping) else []
     return f"{name}, which holds {', '.join(keys[:4])}" if keys else name

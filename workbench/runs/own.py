@@ -60,12 +60,13 @@ class Encodes(Protocol):
     """
 
     def encode_image(self, images: Sequence[Image.Image]) -> Any:
-        """``(N, D)`` tensor or array for images in RGB, of any size, or a list of ``N`` vectors; for several
-        vectors an image ``(N, P, D)``, a list of ``N`` times ``(P_i, D)``, or an ``Embedding`` with parts.
+        """Return ``(N, D)`` tensor or array for images in RGB, of any size, or a list of ``N`` vectors; for
+        several vectors an image ``(N, P, D)``, a list of ``N`` times ``(P_i, D)``, or an ``Embedding`` with
+        parts.
         """
 
     def encode_text(self, texts: Sequence[str]) -> Any:
-        """``(N, D)`` tensor or array for texts, the empty one among them; or as ``encode_image``."""
+        """Return ``(N, D)`` tensor or array for texts, the empty one among them; or as ``encode_image``."""
 
 
 class Adapter(nn.Module):
@@ -226,8 +227,8 @@ class ObjectModel(OwnModel):
         return embedding.take(np.argsort(order))
 
     def scores(self, image: Embedding, text: Embedding) -> Array:
-        """``(I, T)`` scores: what the object says of the embeddings, else cosines, or what ``scorer`` makes
-        of several vectors an item.
+        """Return ``(I, T)`` scores: what the object says of the embeddings, else cosines, or what ``scorer``
+        makes of several vectors an item.
         """
         if not self.scores_itself:
             return super().scores(image, text)
@@ -267,7 +268,7 @@ class ObjectModel(OwnModel):
         return TwoWays.of(first, more[0]) if more else first
 
     def _read(self, output: Any, method: str, names: Sequence[str]) -> Embedding:
-        """What a method gave, as an embedding on the processor."""
+        """Return what a method gave, as an embedding on the processor."""
         read = unit_vectors if self.of_unit_length else vectors
         if self.truncate_dim:
             output = self._cut_vectors(output, method, names)
@@ -283,7 +284,7 @@ class ObjectModel(OwnModel):
         return checked_parts(replace(output.in_float32(mean.device), mean=mean), method, names)
 
     def _cut_vectors(self, output: Any, method: str, names: Sequence[str]) -> Tensor:
-        """``(N, D)`` the first numbers of each vector."""
+        """Return ``(N, D)`` the first numbers of each vector."""
         several = is_several(output) or isinstance(output, Embedding)
         lacks = f"truncate_dim: {self.name}.{method}() gives more than one vector an item; leave it out"
         require(not several, lacks)
@@ -294,7 +295,7 @@ class ObjectModel(OwnModel):
         return numbers[:, : self.truncate_dim]
 
     def _encoded(self, method: str, part: list[Any], call: Instruction) -> Any:
-        """What a method of the encoder returns for some images or texts."""
+        """Return what a method of the encoder returns for some images or texts."""
         items = [call.prefix + text for text in part] if call.prefix else part
         try:
             with devices.in_precision(self._place, self.precision):
@@ -392,11 +393,11 @@ class Joint(Embedding):
         return cls(torch.empty(len(members[0]), 0), members=tuple(members))
 
     def take(self, rows: Rows | Tensor | slice) -> "Joint":
-        """Some rows ``(n,)``."""
+        """Return some rows ``(n,)``."""
         return Joint.from_members([member.take(rows) for member in self.members])
 
     def in_float32(self, device: torch.device) -> "Joint":
-        """Each embedding in float32, on a device."""
+        """Return each embedding in float32, on a device."""
         return Joint.from_members([member.in_float32(device) for member in self.members])
 
 
@@ -466,11 +467,13 @@ class Ensemble(Model):
         return Joint.from_members([member.embed_texts(texts) for member in self.members])
 
     def scores(self, image: Embedding, text: Embedding) -> Array:
-        """``(I, T)`` mean of the scores."""
+        """Return ``(I, T)`` mean of the scores."""
         return self.scores_of_split(image, text)
 
     def scores_of_split(self, image: Embedding, text: Embedding, *, say: Say = silent) -> Array:
-        """``(I, T)`` mean of the scores of a whole split, each re-ranked where its model asks for it."""
+        """Return ``(I, T)`` mean of the scores of a whole split, each re-ranked where its model asks for
+        it.
+        """
         if not (isinstance(image, Joint) and isinstance(text, Joint)):
             raise TypeError(f"{self.name} scores what each of its models embeds")
         total, kind = np.zeros(()), np.dtype(np.float32)

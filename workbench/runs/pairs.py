@@ -60,12 +60,12 @@ class Pairs(Protocol):
     """
 
     def score(self, images: Sequence[Image.Image], texts: Sequence[str]) -> Any:
-        """``(N,)`` numbers for ``N`` pairs, each of an image in RGB and the text beside it; larger = more
-        alike.
+        """Return ``(N,)`` numbers for ``N`` pairs, each of an image in RGB and the text beside it; larger =
+        more alike.
         """
 
     def scores(self, images: Sequence[Image.Image], texts: Sequence[str]) -> Any:
-        """``(I, T)`` numbers for images in RGB and texts; larger = more alike."""
+        """Return ``(I, T)`` numbers for images in RGB and texts; larger = more alike."""
 
 
 @dataclass(frozen=True)
@@ -90,11 +90,11 @@ class Items(Embedding):
         return cls(torch.empty(len(rows), 0), opened=opened, rows=rows, stamp=stamp)
 
     def take(self, rows: Rows | Tensor | slice) -> "Items":
-        """Some rows ``(n,)``."""
+        """Return some rows ``(n,)``."""
         return Items.from_opener(self.opened, np.atleast_1d(np.asarray(self.rows)[rows]), self.stamp)
 
     def in_float32(self, device: torch.device) -> "Items":
-        """The same, since there is nothing to move."""
+        """Return the same, since there is nothing to move."""
         return self
 
     def read(self, rows: Rows) -> list[Any]:
@@ -104,7 +104,7 @@ class Items(Embedding):
         return [items[number] for number in place.tolist()]
 
     def stamps(self) -> Rows:
-        """``(N,)`` checksums; of images that are read from nothing that is known, of their pixels."""
+        """Return ``(N,)`` checksums; of images that are read from nothing that is known, of their pixels."""
         stamp = self.stamp or _unknown
         return np.array([stamp(row) or _content(self.opened(row)) for row in np.asarray(self.rows)], np.int64)
 
@@ -114,7 +114,7 @@ def _unknown(row: int) -> int:
 
 
 def _content(item: Any) -> int:
-    """A checksum of 64 bits of a text or of an image."""
+    """Return a checksum of 64 bits of a text or of an image."""
     if isinstance(item, str):
         return text_stamp(item)
     return text_stamp(hashlib.sha256(item.tobytes() + str(item.size).encode()).hexdigest())
@@ -171,7 +171,7 @@ class PairModel(OwnModel):
         return PairScores(place / f"pairs-{key}.sqlite")
 
     def scores_of_split(self, image: Embedding, text: Embedding, *, say: Say = silent) -> AnyScores:
-        """``(I, T)`` scores of a whole split; the cost is said before it begins.
+        """Return ``(I, T)`` scores of a whole split; the cost is said before it begins.
 
         Raises:
             ValueError: it would take longer than ``max_hours``.
@@ -187,7 +187,7 @@ class PairModel(OwnModel):
         return scores
 
     def scores(self, image: Embedding, text: Embedding) -> Array:
-        """``(I, T)`` scores, some images and texts at a time."""
+        """Return ``(I, T)`` scores, some images and texts at a time."""
         session = self._session(image, text)
         out = np.empty((len(image), len(text)), np.float32)
         with Task(f"scoring pairs with {self.name}", out.size, "pairs") as session.task:
@@ -235,7 +235,7 @@ class PairModel(OwnModel):
         raise TypeError(f"{self.name} scores images and texts, and no vectors")
 
     def _rows(self, session: "_Session", rows: Rows) -> Array:
-        """``(n, T)`` scores of some images with all texts."""
+        """Return ``(n, T)`` scores of some images with all texts."""
         every = np.arange(len(session.texts))
         pairs = np.repeat(rows, len(every)), np.tile(every, len(rows))
         values = session.known(*pairs)
@@ -267,7 +267,7 @@ class PairModel(OwnModel):
             values[missing] = image_by_image(score, rows[missing], items[missing])
 
     def _called(self, session: "_Session", rows: Rows, items: Rows) -> Array:
-        """``(n,)`` scores of pairs; without ``score``, of one image ``(1,)`` and texts."""
+        """Return ``(n,)`` scores of pairs; without ``score``, of one image ``(1,)`` and texts."""
         if not self.paired:
             row: Array = self._matrix(session, rows, items)[0]
             return row
@@ -277,14 +277,14 @@ class PairModel(OwnModel):
         return score_list(output, f"{self.name}.score", len(rows))
 
     def _matrix(self, session: "_Session", rows: Rows, items: Rows) -> Array:
-        """``(n, m)`` scores of some images with some texts."""
+        """Return ``(n, m)`` scores of some images with some texts."""
         with torch.no_grad(), devices.in_precision(self._place, self.precision):
             sides = session.opened(rows), session.texts.read(items)
             output = called(self.subject.scores, f"{self.name}.scores", *sides, remedy=OF_LISTS)
         return score_matrix(output, f"{self.name}.scores", len(rows), len(items))
 
     def _missing(self, session: "_Session") -> int:
-        """How many pairs of a split have no score that is kept."""
+        """Return how many pairs of a split have no score that is kept."""
         images, texts = len(session.images), len(session.texts)
         if session.kept is None or not session.kept.file.is_file():
             return images * texts
@@ -342,7 +342,7 @@ class _Latest:
     pairs: tuple[bytes, bytes] | None = None
 
     def of(self, image: Embedding, text: Embedding, pairs: tuple[bytes, bytes] | None = None) -> bool:
-        """Whether they are of these embeddings, and of these pairs."""
+        """Return whether they are of these embeddings, and of these pairs."""
         return self.image is image and self.text is text and self.pairs == pairs
 
 
@@ -375,7 +375,7 @@ class _Session:
         return [self.open[row] for row in rows.tolist()]
 
     def known(self, rows: Rows, items: Rows) -> Array:
-        """``(N,)`` scores of pairs that are kept, NaN where there is none."""
+        """Return ``(N,)`` scores of pairs that are kept, NaN where there is none."""
         if self.kept is None:
             return np.full(len(rows), np.nan, np.float32)
         values = self.kept.read(self.stamps[0][rows], self.stamps[1][items])
@@ -398,7 +398,7 @@ class _Session:
 
 
 def _parts(count: int, size: int) -> list[Rows]:
-    """Rows in parts of at most so many."""
+    """Return rows in parts of at most so many."""
     return [np.arange(first, min(first + size, count)) for first in range(0, count, size)]
 
 
@@ -411,7 +411,7 @@ def _tell(say: Say, line: str) -> None:
 
 
 def _source(subject: Any) -> str:
-    """The checksum of the file that holds the class of an object, where it is known."""
+    """Return the checksum of the file that holds the class of an object, where it is known."""
     try:
         file = inspect.getsourcefile(type(subject))
     except TypeError:

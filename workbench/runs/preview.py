@@ -43,7 +43,7 @@ def preview_model(model: Model, images: Any, *, name: str = "") -> Result:
 
 
 def _solid_colour_split() -> Split:
-    """Images of one colour each."""
+    """Return images of one colour each."""
     captions = tuple(f"a {colour} image" for colour in COLOURS)
     ids = tuple(f"{colour}#0" for colour in COLOURS)
     rows = np.arange(len(COLOURS))

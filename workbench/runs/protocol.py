@@ -27,4 +27,4 @@ class ModelProtocol(Protocol):
         """Embed ``N`` texts, the empty one among them."""
 
     def scores(self, image: Embedding, text: Embedding) -> Array:
-        """``(I, T)`` scores of embeddings; larger = more alike."""
+        """Return ``(I, T)`` scores of embeddings; larger = more alike."""

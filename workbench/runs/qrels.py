@@ -14,8 +14,8 @@ NAME = "qrels"
 
 
 def with_ground_truth(split: Split, source: Any, *, quiet: bool = False) -> Split:
-    """A split with the judgements ``"qrels"``, relevant from grade 1 on. Asked are the queries that the
-    source names; pairs that it does not name are not relevant, and a negative grade counts as 0.
+    """Return a split with the judgements ``"qrels"``, relevant from grade 1 on. Asked are the queries that
+    the source names; pairs that it does not name are not relevant, and a negative grade counts as 0.
 
     Args:
         split: whose images and captions are judged.
@@ -64,7 +64,7 @@ def with_ground_truth(split: Split, source: Any, *, quiet: bool = False) -> Spli
 
 
 def ground_truth(split: Split, way: str, judgements: str, *, graded: bool = False) -> pd.DataFrame:
-    """The listed pairs of judgements as ``query``, ``item`` and ``value``, query by query.
+    """Return the listed pairs of judgements as ``query``, ``item`` and ``value``, query by query.
 
     Args:
         split: with the judgements.
@@ -91,7 +91,9 @@ def ground_truth(split: Split, way: str, judgements: str, *, graded: bool = Fals
 
 
 def kept_ground_truth(split: Split) -> pd.DataFrame:
-    """The judgements ``"qrels"`` of a split as ``with_ground_truth`` reads them, both directions by name."""
+    """Return the judgements ``"qrels"`` of a split as ``with_ground_truth`` reads them, both directions by
+    name.
+    """
     judged = split.judgements[NAME]
     tables = []
     for way, queries in (("i2t", judged.image_queries), ("t2i", judged.caption_queries)):

@@ -132,12 +132,12 @@ class Staged(Embedding):
         return (self.first if same else replace(self.first, mean=self.mean)), self.second
 
     def take(self, rows: Rows | Tensor | slice) -> "Staged":
-        """Some rows ``(n,)``."""
+        """Return some rows ``(n,)``."""
         first, second = self.both()
         return Staged.of(first.take(rows), second.take(rows))
 
     def in_float32(self, device: torch.device) -> "Staged":
-        """Both in float32, on a device."""
+        """Return both in float32, on a device."""
         first, second = self.both()
         return Staged.of(first.in_float32(device), second.in_float32(device))
 
@@ -209,11 +209,11 @@ class Reranked(Model):
         return Staged.of(self.first.embed_texts(texts), self.second.embed_texts(texts))
 
     def scores(self, image: Embedding, text: Embedding) -> Array:
-        """``(I, T)`` scores of the first stage."""
+        """Return ``(I, T)`` scores of the first stage."""
         return self.first.scores(self._both(image)[0], self._both(text)[0])
 
     def scores_of_split(self, image: Embedding, text: Embedding, *, say: Say = silent) -> AnyScores:
-        """``(I, T)`` scores of a whole split, re-ranked in each direction."""
+        """Return ``(I, T)`` scores of a whole split, re-ranked in each direction."""
         (first_image, images), (first_text, texts) = self._both(image), self._both(text)
         first = self.first.scores_of_split(first_image, first_text, say=say)
         score = partial(self.second.pair_scores, images, texts, say=say)
@@ -321,14 +321,14 @@ def staged(model: Model, how: Reranking, opened: Callable[[Any], Model]) -> Mode
 
 
 def _of_vectors(model: Model) -> Model:
-    """A first stage; an object that scores pairs and encodes as well is one by its vectors."""
+    """Return a first stage; an object that scores pairs and encodes as well is one by its vectors."""
     if isinstance(model, PairModel) and all(encoding_methods(model.subject).values()):
         return ObjectModel(model.subject, model.name, model.origin)
     return model
 
 
 def _of_pairs(second: Model, first: Model) -> Model:
-    """A second stage; an object that encodes and has ``score`` as well re-ranks by that.
+    """Return a second stage; an object that encodes and has ``score`` as well re-ranks by that.
 
     Raises:
         ValueError: it is the first stage itself.
@@ -347,7 +347,7 @@ def _of_pairs(second: Model, first: Model) -> Model:
 
 
 def trained_here(model: Model) -> bool:
-    """Whether a model, or every one of several, was trained here and scores by an objective."""
+    """Return whether a model, or every one of several, was trained here and scores by an objective."""
     return all(isinstance(member, TrainedModel) for member in getattr(model, "members", [model]))
 
 
@@ -384,7 +384,7 @@ def of_pairs(model: Model) -> list[PairModel]:
 
 
 def query_scores(model: ModelProtocol, image: Embedding, text: Embedding) -> Array:
-    """``(N,)`` scores of one loose query with all items, re-ranked as those of a split.
+    """Return ``(N,)`` scores of one loose query with all items, re-ranked as those of a split.
 
     Args:
         model: scores embeddings.

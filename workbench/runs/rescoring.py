@@ -100,7 +100,7 @@ def weights_between(model: TrainedModel, share: float) -> TrainedModel:
 
 
 def _model_before_training(model: TrainedModel, seed: int) -> tuple[TrainedModel, dict[str, Tensor]]:
-    """The model as it was before training, what is random drawn from a seed, and its weights."""
+    """Return the model as it was before training, what is random drawn from a seed, and its weights."""
     states = {name: maker.state() for name, maker in model.makers.items()}
     with torch.random.fork_rng(devices=()):
         seed_everything(seed)
@@ -113,7 +113,7 @@ def _is_same(first: Tensor, second: Tensor) -> bool:
 
 
 def _mix(before: Tensor, after: Tensor, share: float) -> Tensor:
-    """The weights between; integers have none, and are those after, or before where all others are."""
+    """Return the weights between; integers have none, and are those after, or before where all others are."""
     if share == 0 or not before.is_floating_point():
         return before if share == 0 else after
     # a mask holds minus infinity, of which there is no mean

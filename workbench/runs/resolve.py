@@ -84,7 +84,7 @@ TRUTH = str(MetricKey("map_at_r", "t2i", "exact"))
 
 @door("resolve")
 def resolve(config: Config, objective: Objective | None = None) -> Config:
-    """A configuration with every field in place and checked; one that is complete stays as it is.
+    """Return a configuration with every field in place and checked; one that is complete stays as it is.
 
     Args:
         config: what was given; it stands.
@@ -123,7 +123,7 @@ def _named_in(values: Mapping[str, Any], member: str) -> bool:
 
 
 def make_objective(config: Config) -> Objective:
-    """The objective of a configuration.
+    """Return the objective of a configuration.
 
     Raises:
         KeyError, TypeError, ValueError: a name or an option that is refused.
@@ -138,7 +138,7 @@ def make_objective(config: Config) -> Objective:
 
 
 def _completed_values(given: Mapping[str, Any], objective: Objective) -> dict[str, Any]:
-    """The line of the table for what is given."""
+    """Return the line of the table for what is given."""
     if _named_in(given, "image_encoder") or _named_in(given, "text_encoder"):
         return {} if "entities" in objective.reads else _other_side(given)
     chosen = given.get("data", {})
@@ -151,7 +151,9 @@ def _completed_values(given: Mapping[str, Any], objective: Objective) -> dict[st
 
 
 def _other_side(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The encoder of images for captions too, where it serves both sides and none of captions is named."""
+    """Return the encoder of images for captions too, where it serves both sides and none of captions is
+    named.
+    """
     if not _named_in(given, "image_encoder") or "text_encoder" in given:
         return {}
     name = given["image_encoder"]["name"]
@@ -159,7 +161,7 @@ def _other_side(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _values_of_heads(objective: Objective) -> dict[str, Any]:
-    """The recipe of an objective, and the encoders with random weights that it names or needs."""
+    """Return the recipe of an objective, and the encoders with random weights that it names or needs."""
     sides = WORLD | ({"text_encoder": "graph"} if "entities" in objective.reads else {})
     for side in sides:
         sides[side] = objective.recipe.get(side, {}).get("name", sides[side])
@@ -172,9 +174,9 @@ def _values_of_heads(objective: Objective) -> dict[str, Any]:
 
 
 def _values_for_data(chosen: Mapping[str, Any], objective: Objective) -> dict[str, Any]:
-    """Encoders, features and recipe for data other than the synthetic scenes: the small heads with which the
-    objective is trained there, on frozen features of photographs (region features where the data bring their
-    own) and of words.
+    """Return encoders, features and recipe for data other than the synthetic scenes: the small heads with
+    which the objective is trained there, on frozen features of photographs (region features where the data
+    bring their own) and of words.
 
     Args:
         chosen: the data set.
@@ -189,7 +191,7 @@ def _values_for_data(chosen: Mapping[str, Any], objective: Objective) -> dict[st
 
 
 def _needed_encoders(values: Mapping[str, Any], objective: Objective, *, graph: bool) -> dict[str, Any]:
-    """The encoders with options that give what the objective reads, under those that are there.
+    """Return the encoders with options that give what the objective reads, under those that are there.
 
     Args:
         values: all fields.
@@ -216,7 +218,7 @@ def _needed_encoders(values: Mapping[str, Any], objective: Objective, *, graph: 
 
 
 def _variance_option(encoder: str) -> dict[str, Any]:
-    """The option that gives an encoder log variances, where it has one."""
+    """Return the option that gives an encoder log variances, where it has one."""
     return {"log_var": True} if "log_var" in options_of(encoders.member(encoder)) else {}
 
 
@@ -318,7 +320,7 @@ def check_measured(names: Sequence[str], judge: str = "", rounds: int = 0) -> No
 
 
 def choosing_metric(select: str, names: Sequence[str] = ()) -> type[Metric]:
-    """The metric of the number that chooses the epoch.
+    """Return the metric of the number that chooses the epoch.
 
     Args:
         select: key of the number.
@@ -347,7 +349,9 @@ def _check_encoder(name: str, options: Mapping[str, Any], path: str) -> None:
 
 
 def judgements_of(name: str) -> tuple[str, ...]:
-    """The judgements that the training split of a data set has, nothing where its loader does not say."""
+    """Return the judgements that the training split of a data set has, nothing where its loader does not
+    say.
+    """
     return data.member(name).positives
 
 
@@ -380,13 +384,13 @@ def check_fit(config: Config, given: Mapping[str, Any] = MappingProxyType({})) -
 
 
 def _model_names(encoder: str, options: Mapping[str, Any]) -> set[Any]:
-    """Names of the models of an encoder, those that its own defaults name among them."""
+    """Return names of the models of an encoder, those that its own defaults name among them."""
     known = options_of(encoders.member(encoder))
     defaults: dict[str, Any] = {name: known[name] for name in ("model", "pretrained") if name in known}
     return _named_models({**defaults, **options})
 
 
 def _named_models(options: Mapping[str, Any]) -> set[Any]:
-    """Names of models among the options of an encoder, to any depth."""
+    """Return names of models among the options of an encoder, to any depth."""
     found = {options[name] for name in ("model", "pretrained", "name") if isinstance(options.get(name), str)}
     return found.union(*(_named_models(one) for one in options.values() if isinstance(one, Mapping)))

@@ -89,8 +89,8 @@ class Result:
     about: About = field(default_factory=About)
 
     def shown(self, *, every: bool = False) -> pd.DataFrame:
-        """The numbers to look at first as texts, with their intervals and what chance would be; metrics that
-        were asked for stand last.
+        """Return the numbers to look at first as texts, with their intervals and what chance would be;
+        metrics that were asked for stand last.
 
         Args:
             every: all of them.
@@ -192,7 +192,7 @@ class Result:
         )
 
     def with_embeddings(self, name: str, image: Embedding, text: Embedding) -> "Result":
-        """The same model and split with other embeddings, under another name and in no folder."""
+        """Return the same model and split with other embeddings, under another name and in no folder."""
         return Result(name, self.split, lambda: (self.model, image, text), run=self.run, target=self.target)
 
     def with_noise(self, amount: float, *, name: str = "", seed: int = 0) -> "Result":
@@ -223,7 +223,7 @@ class Result:
         )
 
     def table(self) -> pd.DataFrame:
-        """The measurements with their contracts, one a row, indexed by label."""
+        """Return the measurements with their contracts, one a row, indexed by label."""
         return pd.DataFrame([{"label": m.label, **m.as_dict()} for m in self.measurements]).set_index("label")
 
     @property
@@ -273,7 +273,8 @@ class Result:
 
     @door("ranks")
     def ranks(self, direction: Way = "t2i", judgements: str = "own") -> Values:
-        """``(queries,)`` rank of each query's best relevant item, 1 = first; NaN where nothing is relevant.
+        """Return ``(queries,)`` rank of each query's best relevant item, 1 = first; NaN where nothing is
+        relevant.
 
         Args:
             direction: whether images or captions are the queries.
@@ -287,8 +288,8 @@ class Result:
 
     @door("rankings")
     def rankings(self, k: int = 10) -> pd.DataFrame:
-        """The ``k`` best items of every query in both directions: query, rank, item, score, grade by the
-        split's own pairs. Directions and ids are categories of pandas, 4 bytes each and not their text.
+        """Return the ``k`` best items of every query in both directions: query, rank, item, score, grade by
+        the split's own pairs. Directions and ids are categories of pandas, 4 bytes each and not their text.
         """
         own, lists = self.split.judgements["own"], self.best_items(k)
         # one list of ids, since a table of both directions has one kind of category
@@ -375,14 +376,16 @@ class Result:
         return {**about, **measured, **self._learnt()}
 
     def _identity(self) -> dict[str, Any]:
-        """What was trained, or what was evaluated: its name, and of a model of this library its training."""
+        """Return what was trained, or what was evaluated: its name, and of a model of this library its
+        training.
+        """
         if isinstance(self.run, Training):
             return {"objective": name_of(self.config["objective"])}
         fields = {name: getattr(self.run, name) for name in ("objective", "training", "target")}
         return {"model": self.run.name, **{name: value for name, value in fields.items() if value}}
 
     def _learnt(self) -> dict[str, Any]:
-        """How a training went."""
+        """Return how a training went."""
         if isinstance(self.run, Evaluation):
             return {}
         # of several epochs that are kept, validation tells of the last

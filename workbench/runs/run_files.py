@@ -124,7 +124,7 @@ def runs_of(files: Sequence[str]) -> list[list[Any]]:
 
 
 def _queries_of(source: Any) -> dict[str, set[str]]:
-    """The ids of queries by direction, ``""`` = not known."""
+    """Return the ids of queries by direction, ``""`` = not known."""
     queries: dict[str, set[str]] = {}
     for way, part in sources_of(source):
         for direction, table in read_pairs(part, LISTS):
@@ -133,7 +133,7 @@ def _queries_of(source: Any) -> dict[str, set[str]]:
 
 
 def _share_a_query(first: Mapping[str, set[str]], second: Mapping[str, set[str]]) -> bool:
-    """Whether some query is in both, in what may be one direction."""
+    """Return whether some query is in both, in what may be one direction."""
     for way, names in first.items():
         for other, other_names in second.items():
             if (way == other or "" in (way, other)) and names & other_names:
@@ -183,7 +183,7 @@ def read_pairs(source: Any, form: Form) -> list[tuple[str, pd.DataFrame]]:
 
 
 def _file(file: Path, form: Form) -> Any:
-    """The content of a file: a mapping of JSON, else a table."""
+    """Return the content of a file: a mapping of JSON, else a table."""
     require(file.is_file(), f"there is no file {file}", FileNotFoundError)
     require(file.suffix not in MATRICES, f"{file} holds a matrix and no {form.what}; give it as scores")
     require_real_file(file, form.what)
@@ -201,7 +201,7 @@ def _file(file: Path, form: Form) -> Any:
 
 
 def _read_trec(file: Path, form: Form) -> pd.DataFrame:
-    """The lines of a file of TREC; one field more is read, so that a blank in an id is noticed."""
+    """Return the lines of a file of TREC; one field more is read, so that a blank in an id is noticed."""
     names = [*form.fields, "more"]
     text: dict[str, Any] = {"dtype": str, "keep_default_na": False, "quoting": csv.QUOTE_NONE}
     table = pd.read_csv(file, sep=r"\s+", header=None, names=names, index_col=False, **text)
@@ -217,7 +217,7 @@ def _read_trec(file: Path, form: Form) -> pd.DataFrame:
 
 
 def _pairs_of_mapping(content: Any, name: str) -> pd.DataFrame:
-    """The pairs of ``{query: {item: value}}`` or ``{query: [items, best first]}``."""
+    """Return the pairs of ``{query: {item: value}}`` or ``{query: [items, best first]}``."""
     require(isinstance(content, Mapping), f"{name} holds {class_of(content)} and no mapping of queries")
     queries: list[str] = []
     items: list[str] = []
@@ -239,8 +239,8 @@ def _pairs_of_mapping(content: Any, name: str) -> pd.DataFrame:
 
 
 def _pairs_of_table(table: pd.DataFrame, name: str) -> pd.DataFrame:
-    """The columns of a table that hold queries, items and values; where there are ranks alone, the negative
-    rank is the score.
+    """Return the columns of a table that hold queries, items and values; where there are ranks alone, the
+    negative rank is the score.
     """
     if {"query", "item", "value"} <= set(table):
         return table
@@ -263,7 +263,7 @@ def _pairs_of_table(table: pd.DataFrame, name: str) -> pd.DataFrame:
 
 
 def _check_pairs(table: pd.DataFrame, name: str, form: Form) -> pd.DataFrame:
-    """Ids as texts and values as numbers.
+    """Return ids as texts and values as numbers.
 
     Raises:
         ValueError: nothing is listed, a value is no finite number, or a pair stands twice.
@@ -322,8 +322,8 @@ def place_rows(table: pd.DataFrame, split: Split, name: str, way: str = "") -> P
 
 
 def _direction(fits: Mapping[str, tuple[Sequence[Rows], int]], name: str) -> str:
-    """The direction whose ids fit: all of them, where those of both fit in part, and as they are written,
-    where all of both do.
+    """Return the direction whose ids fit: all of them, where those of both fit in part, and as they are
+    written, where all of both do.
 
     Raises:
         ValueError: neither says it.
@@ -346,7 +346,7 @@ def short_name(name: str) -> str:
 
 
 def _trailing_number(name: str) -> str:
-    """The number at the end of a name, as ids of MS-COCO are written: 391895 of
+    """Return the number at the end of a name, as ids of MS-COCO are written: 391895 of
     ``COCO_val2014_000000391895.jpg``.
     """
     digits = re.search(r"(\d+)\D*$", name)
@@ -366,8 +366,8 @@ FORMS: tuple[Callable[[str], str], ...] = (str, _path, _stem, _trailing_number)
 
 
 def _rows_of(names: Sequence[str], known: Sequence[str]) -> tuple[Rows, int]:
-    """Rows of names among known ids, -1 where there is none, in the way of writing that fits most of them,
-    and the number of that way.
+    """Return rows of names among known ids, -1 where there is none, in the way of writing that fits most of
+    them, and the number of that way.
     """
     most, level = np.full(len(names), -1, np.int64), 0
     for number, form in enumerate(FORMS):

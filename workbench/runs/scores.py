@@ -57,7 +57,7 @@ class ScoreMatrix(NamedTuple):
     ids: Sides
 
     def in_order(self, split: Split) -> AnyScores:
-        """``(I, T)`` the scores in the order of a split.
+        """Return ``(I, T)`` the scores in the order of a split.
 
         Raises:
             ValueError: an image or a caption of the split has no scores.
@@ -66,7 +66,8 @@ class ScoreMatrix(NamedTuple):
 
 
 def _rows_in_split(ids: Sides, split: Split) -> tuple[Rows, Rows]:
-    """Rows of the images and of the captions of a split among ids; without ids they stand in its order.
+    """Return rows of the images and of the captions of a split among ids; without ids they stand in its
+    order.
 
     Raises:
         ValueError: an image or a caption of the split is not among them.
@@ -80,7 +81,9 @@ def _rows_in_split(ids: Sides, split: Split) -> tuple[Rows, Rows]:
 
 
 def _select_scores(values: AnyScores, images: Rows, captions: Rows) -> AnyScores:
-    """The scores of some images and captions: as they are where these are all, a matrix where it is small."""
+    """Return the scores of some images and captions: as they are where these are all, a matrix where it is
+    small.
+    """
     whole = (np.arange(size) for size in values.shape)
     if all(np.array_equal(*pair) for pair in zip((images, captions), whole, strict=True)):
         return values
@@ -116,13 +119,13 @@ def read_scores(source: Any, split: Split | None = None) -> ScoreMatrix:
 
 
 def _id_words() -> dict[str, set[str]]:
-    """What ids are called, by whose they are."""
+    """Return what ids are called, by whose they are."""
     image = IDS["image"][0] | IDS["image"][2] - {"image", "images", "index"}
     return {"image": image, "caption": set(IDS["text"][0]), "row": ROWS, "column": COLUMNS}
 
 
 def _fields(source: Any, name: str) -> list[Field]:
-    """What a source holds, a table with its ids beside it."""
+    """Return what a source holds, a table with its ids beside it."""
     if isinstance(source, pd.DataFrame):
         fields = [Field("", "scores", source.to_numpy())]
         for word, index in (("row_ids", source.index), ("column_ids", source.columns)):
@@ -144,7 +147,7 @@ def _fields(source: Any, name: str) -> list[Field]:
 
 
 def _matrix_of(fields: Sequence[Field], name: str) -> Field:
-    """The one field that holds scores."""
+    """Return the one field that holds scores."""
     if len(fields) == 1 and not fields[0].name:
         return fields[0]
     able = [field for field in fields if field.is_matrix]
@@ -157,7 +160,7 @@ def _matrix_of(fields: Sequence[Field], name: str) -> Field:
 
 
 def _numbers(value: Any, name: str) -> Array:
-    """A matrix of float32 or float64, larger types of neither."""
+    """Return a matrix of float32 or float64, larger types of neither."""
     with reading_errors(name, "holds no scores", *NUMPY_ERRORS):
         if isinstance(value, Tensor):
             value = value.detach().cpu().to_dense()
@@ -172,7 +175,7 @@ def _numbers(value: Any, name: str) -> Array:
 
 
 def _ids(fields: Sequence[Field], words: set[str], name: str) -> tuple[str, ...]:
-    """The ids that one of these names has, as texts; none where no field is called so."""
+    """Return the ids that one of these names has, as texts; none where no field is called so."""
     named = [field for field in fields if field.word in words]
     for field in named[:1]:
         texts = texts_of(field.value)
@@ -186,7 +189,7 @@ def _ids(fields: Sequence[Field], words: set[str], name: str) -> tuple[str, ...]
 def _sides(
     values: Array, ids: Mapping[str, tuple[str, ...]], split: Split | None, name: str
 ) -> tuple[bool, Sides]:
-    """Whether rows are captions, and the ids of images and of captions.
+    """Return whether rows are captions, and the ids of images and of captions.
 
     Raises:
         ValueError: ids of another number than there are rows or columns.
@@ -214,7 +217,7 @@ def _sides(
 
 
 def _share_found(ids: Sequence[str], split: Split | None, side: str) -> float:
-    """Which share of some ids a side of the data has."""
+    """Return which share of some ids a side of the data has."""
     known = set(getattr(split, side)) if split else set[str]()
     return sum(name in known for name in ids) / max(len(ids), 1)
 
@@ -242,7 +245,7 @@ def _require_shape(values: Array, sides: Sides, split: Split | None, name: str) 
 
 
 def _ids_of(split: Split | None, values: Array) -> tuple[Sequence[str], Sequence[str]]:
-    """Names of rows and columns for a message: those of the data, else their numbers."""
+    """Return names of rows and columns for a message: those of the data, else their numbers."""
     if split is not None and values.shape == (len(split.image_ids), len(split.caption_ids)):
         return split.image_ids, split.caption_ids
     return list(map(str, range(values.shape[0]))), list(map(str, range(values.shape[1])))
@@ -264,7 +267,7 @@ def _require_finite(values: Array, ids: tuple[Sequence[str], Sequence[str]], nam
 
 
 def _origin_of_scores(source: Any, values: Array) -> dict[str, str]:
-    """The path of a file of scores and its checksum, of scores in memory their own checksum."""
+    """Return the path of a file of scores and its checksum, of scores in memory their own checksum."""
     if isinstance(source, str | Path):
         return file_origin(source)
     digest = hashlib.sha256()
@@ -340,15 +343,15 @@ class KeptScores(KeptVectors):
         return Items.from_opener(str, images), Items.from_opener(str, captions)
 
     def scores(self, image: Embedding, text: Embedding) -> Array:
-        """``(I, T)`` scores of some images and captions of the data."""
+        """Return ``(I, T)`` scores of some images and captions of the data."""
         return np.asarray(by_rows(self.values).make(self._rows(image), self._rows(text)))
 
     def scores_of_split(self, image: Embedding, text: Embedding, *, say: Say = silent) -> AnyScores:
-        """``(I, T)`` scores of the images and captions of a split."""
+        """Return ``(I, T)`` scores of the images and captions of a split."""
         return _select_scores(self.values, self._rows(image), self._rows(text))
 
     def _rows(self, items: Embedding) -> Rows:
-        """Rows of items in the matrix.
+        """Return rows of items in the matrix.
 
         Raises:
             TypeError: vectors, which these scores do not read.
@@ -359,7 +362,7 @@ class KeptScores(KeptVectors):
 
 
 def kept_file(folder: Path, name: str) -> Path:
-    """A file that a run keeps, which is what the run wrote.
+    """Return a file that a run keeps, which is what the run wrote.
 
     Raises:
         FileNotFoundError: it is not there. ChecksumError: it is damaged.
@@ -371,7 +374,7 @@ def kept_file(folder: Path, name: str) -> Path:
 
 
 def kept_ids(folder: Path) -> Sides:
-    """The ids of images and of captions that a run keeps."""
+    """Return the ids of images and of captions that a run keeps."""
     sides = []
     for side in ("image", "text"):
         file = kept_file(folder, f"embeddings/{side}_ids.parquet")

@@ -67,7 +67,7 @@ def require_several(model: Model, image: Embedding, text: Embedding) -> None:
 
 
 def score_split(model: ModelProtocol, image: Embedding, text: Embedding, *, say: Say = silent) -> AnyScores:
-    """``(I, T)`` scores of a whole split, re-ranked where the configuration of the model asks for it.
+    """Return ``(I, T)`` scores of a whole split, re-ranked where the configuration of the model asks for it.
 
     Args:
         model: scores embeddings.

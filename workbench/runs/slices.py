@@ -89,7 +89,7 @@ def slices_of(
 
 
 def is_value(label: str) -> bool:
-    """Whether a slice is one of a value, and not of what has none or several.
+    """Return whether a slice is one of a value, and not of what has none or several.
 
     >>> is_value("language=de"), is_value("language=(missing)")
     (True, False)
@@ -142,7 +142,7 @@ def query_values(field: Field, own: Rows, images: int, direction: str) -> Array:
 
 
 def _common_values(values: Array, own: Rows, images: int) -> Array:
-    """``(I,)`` the value that all captions of an image share, of those that have one."""
+    """Return ``(I,)`` the value that all captions of an image share, of those that have one."""
     out = np.full(images, None, dtype=object)
     for image, value in zip(own.tolist(), values.tolist(), strict=True):
         if value is not None:
@@ -151,7 +151,7 @@ def _common_values(values: Array, own: Rows, images: int) -> Array:
 
 
 def _slices_of_term(split: Split, term: str, direction: str, fields: Mapping[str, Field]) -> dict[str, Mask]:
-    """The slices of one field."""
+    """Return the slices of one field."""
     field, rule = _as_cut(*field_of(fields, term))
     values = query_values(field, split.own, len(split.image_ids), direction)
     if field.kind == "number":
@@ -167,7 +167,7 @@ def _slices_of_term(split: Split, term: str, direction: str, fields: Mapping[str
 
 
 def _as_cut(field: Field, rule: str) -> tuple[Field, str]:
-    """A field as it is cut: whether there is any as a flag, a field of few numbers as their texts."""
+    """Return a field as it is cut: whether there is any as a flag, a field of few numbers as their texts."""
     if rule == HAS:
         values = field.values if field.numeric else ~field.missing
         there = np.where(np.isnan(values), np.nan, values > 0) if field.numeric else values.astype(np.float64)
@@ -184,7 +184,9 @@ def _slices_of_flag(name: str, true: Mask) -> dict[str, Mask]:
 
 
 def _slices_of_text(field: Field, values: Array) -> dict[str, Mask]:
-    """A slice a value: numbers in their order, others with the most frequent among the field's rows first."""
+    """Return a slice a value: numbers in their order, others with the most frequent among the field's rows
+    first.
+    """
     counts = field.counts()
     many = f"field {field.name!r} has {format_count(len(counts), 'value')}, and at most {MOST} can be slices"
     require(len(counts) <= MOST, f"{many}; write {HAS}:{field.name}, or another field")
@@ -197,12 +199,12 @@ def _slices_of_text(field: Field, values: Array) -> dict[str, Mask]:
 
 
 def _label(name: str, text: str) -> str:
-    """A label that fits into the key of a number, in which square brackets have a meaning."""
+    """Return a label that fits into the key of a number, in which square brackets have a meaning."""
     return f"{name}={text}".replace("[", "(").replace("]", ")")
 
 
 def _slices_of_number(field: Field, values: Values, rule: str, term: str) -> dict[str, Mask]:
-    """Slices of numbers by shares of the rows of the field, or by cuts that are typed."""
+    """Return slices of numbers by shares of the rows of the field, or by cuts that are typed."""
     name = field.name
     if cut := CUT.fullmatch(rule):
         sign, at = cut[1], float(cut[2])
@@ -219,7 +221,7 @@ def _slices_of_number(field: Field, values: Values, rule: str, term: str) -> dic
 
 
 def _edges(known: Values, parts: int) -> list[float]:
-    """Where equal parts of the values end, with three digits where they are no whole numbers."""
+    """Return where equal parts of the values end, with three digits where they are no whole numbers."""
     if not len(known):
         return []
     shares = np.arange(1, parts) / parts
@@ -235,7 +237,7 @@ def _round(value: float) -> float:
 
 
 def _slices_between(field: Field, values: Values, edges: list[float]) -> dict[str, Mask]:
-    """``words<=8``, ``8<words<=12``, ``words>12``."""
+    """Return ``words<=8``, ``8<words<=12``, ``words>12``."""
     name, part = field.name, np.searchsorted(edges, values, side="left")
     texts = list(map(field.text, edges))
     if not edges:

@@ -140,7 +140,7 @@ class Run:
         return None
 
     def elsewhere(self) -> "list[Run]":
-        """Each evaluation on other data as a run of the same id: its folder, its results."""
+        """Return each evaluation on other data as a run of the same id: its folder, its results."""
         return [
             replace(self, folder=self.folder / EVALUATIONS / name, results=results, evaluations={})
             for name, results in self.evaluations.items()
@@ -148,7 +148,7 @@ class Run:
 
 
 def load(file: Path) -> dict[str, Any]:
-    """A JSON file of a run; one that is not there is an empty mapping.
+    """Return a JSON file of a run; one that is not there is an empty mapping.
 
     Raises:
         ValueError: it is truncated or foreign; the message names file and reason.
@@ -211,7 +211,9 @@ def size_of(folder: Path) -> int:
 
 
 def _status(folder: Path, has_results: bool) -> str:
-    """What ``STATUS`` says. A run may be cut off after its results, before its watcher has written that."""
+    """Return what ``STATUS`` says. A run may be cut off after its results, before its watcher has written
+    that.
+    """
     if not (file := folder / STATUS).is_file():
         return "unwatched" if has_results and not (folder / WATCHED).exists() else "unfinished"
     with reading_errors(file):
@@ -221,7 +223,7 @@ def _status(folder: Path, has_results: bool) -> str:
 
 
 def list_runs(root: Path | str = "runs", notebook: str = "*", tags: Sequence[str] = ()) -> list[Run]:
-    """All runs below a root, oldest first; if a file of one cannot be read, the reason is its status.
+    """Return all runs below a root, oldest first; if a file of one cannot be read, the reason is its status.
 
     Args:
         root: where runs lie: ``<root>/<notebook>/<run id>/``, or ``<root>/<run id>/`` below a part of them.
@@ -242,7 +244,9 @@ def list_runs(root: Path | str = "runs", notebook: str = "*", tags: Sequence[str
 
 
 def _sort_key(run: Run) -> tuple[datetime, float, str, str]:
-    """By when runs began; those of one second by when their parameters were written."""
+    """Return the key that sorts runs by when they began; those of one second by when their parameters were
+    written.
+    """
     params = run.folder / PARAMS
     written = params.stat().st_mtime if params.is_file() else 0.0
     return run.began or datetime.min, written, run.id, run.notebook
@@ -257,8 +261,8 @@ def _read_listed(path: Path) -> Run:
 
 
 def find(name: Path | str, root: Path | str = "runs") -> Run:
-    """A run by its folder, by its name, by its id or the beginning or end of it, or by the notebook that has
-    no other.
+    """Return a run by its folder, by its name, by its id or the beginning or end of it, or by the notebook
+    that has no other.
 
     Args:
         name: a path, the name of a run, its id, a part of an id that only one run has, or a notebook;
@@ -315,7 +319,9 @@ def check_name(name: str, root: Path | str = "runs", folder: Path | str = "") ->
 
 
 def diff(first: Run, second: Run) -> dict[str, dict[str, tuple[Any, Any]]]:
-    """What differs between two runs, file by file: key -> (value in the first, in the second or ``None``)."""
+    """Return what differs between two runs, file by file: key -> (value in the first, in the second or
+    ``None``).
+    """
     out = {}
     for name in ("params", "results", "env"):
         a, b = flatten(getattr(first, name)), flatten(getattr(second, name))
@@ -346,13 +352,13 @@ def new_run(notebook: str, params: Mapping[str, Any], root: Path | str = "runs",
 
 
 def run_key(params: Mapping[str, Any], code: str = "") -> str:
-    """The 8 hex digits in which run ids agree whose parameters, defaults included, and code agree."""
+    """Return the 8 hex digits in which run ids agree whose parameters, defaults included, and code agree."""
     key = json.dumps(json_value(params, PARAMS), sort_keys=True) + code_hash(code)
     return hashlib.sha256(key.encode()).hexdigest()[:8]
 
 
 def folder(notebook: str, out: Path | str, params: Mapping[str, Any]) -> Path:
-    """The folder a notebook writes to: the one it was given, or a new one below ``runs/``.
+    """Return the folder a notebook writes to: the one it was given, or a new one below ``runs/``.
 
     Args:
         notebook: bare name of the notebook.
@@ -376,8 +382,8 @@ def publish(
     measured: "Mapping[str, Sequence[Measurement]] | None" = None,
     correlations: Mapping[str, float] | None = None,
 ) -> Path:
-    """The last step of a notebook: write ``results.json`` and ``env.json``, show where they lie and what
-    to do next.
+    """Return the last step of a notebook: write ``results.json`` and ``env.json``, show where they lie and
+    what to do next.
 
     The output also carries the results in scrapbook's format, so that its readers find them without our help.
 

@@ -71,7 +71,7 @@ def train(
 
 
 def _is_of_notebook(folder: Path) -> bool:
-    """Whether a folder has parameters that are no fields of a configuration."""
+    """Return whether a folder has parameters that are no fields of a configuration."""
     return not runs.load(folder / runs.PARAMS).keys() <= Config.model_fields.keys()
 
 
@@ -151,7 +151,7 @@ def _train_and_measure(ready: Experiment, folder: Path | None, about: About) -> 
 
 
 def _finished_history(position: checkpoint.TrainingPosition | None, model: TrainedModel) -> History:
-    """The history of a run that ended before, whose weights the model then gets; else nothing."""
+    """Return the history of a run that ended before, whose weights the model then gets; else nothing."""
     if position is None or not position.finished:
         return []
     saved, weights = position.last(), position.folder / runs.MODEL
@@ -165,7 +165,9 @@ def _finished_history(position: checkpoint.TrainingPosition | None, model: Train
 
 
 def provenance(ready: Experiment) -> dict[str, Any]:
-    """What a run is made from, as JSON values: every field of its configuration, its splits and the code."""
+    """Return what a run is made from, as JSON values: every field of its configuration, its splits and the
+    code.
+    """
     sources = {"train": ready.train, "val": ready.val, "test": ready.test}
     splits = {name: source.split.identity() for name, source in sources.items() if source}
     return {**ready.config.as_dict(), "split": splits, "code": code_hash()[:16]}
@@ -201,7 +203,9 @@ def check_folder(out: Path | str, resume: bool) -> None:
 
 
 def _was_begun(out: Path | str) -> bool:
-    """Whether a training was killed in a folder before its first checkpoint, maybe before its first file."""
+    """Return whether a training was killed in a folder before its first checkpoint, maybe before its first
+    file.
+    """
     if not str(out) or not Path(out).is_dir():
         return False
     names = {path.name for path in Path(out).iterdir()}
@@ -210,7 +214,7 @@ def _was_begun(out: Path | str) -> bool:
 
 
 def resumed_fields(out: Path | str, typed: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of the run in a folder, from which it goes on.
+    """Return the fields of the run in a folder, from which it goes on.
 
     Args:
         out: the run folder.

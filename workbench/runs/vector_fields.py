@@ -91,13 +91,13 @@ class Field(NamedTuple):
 
 
 def _first_value(value: Any) -> Any:
-    """The first of some values; of anything else ``None``."""
+    """Return the first of some values; of anything else ``None``."""
     listed = is_listed(value) and not isinstance(value, Tensor)
     return value[0] if listed and len(value) else None
 
 
 def is_listed(value: Any) -> bool:
-    """Whether a value has a first and a last, as lists, arrays and tensors with an axis have.
+    """Return whether a value has a first and a last, as lists, arrays and tensors with an axis have.
 
     Args:
         value: any.
@@ -130,7 +130,7 @@ def fields_of(source: Any, name: str, wanted: str = "vectors") -> list[Field]:
 
 
 def _open_source(file: Path, wanted: str) -> Any:
-    """The content of a file: an array, a mapping of names or a table."""
+    """Return the content of a file: an array, a mapping of names or a table."""
     require(file.suffix in READERS, f"{file} holds no {wanted}; give one of {', '.join(READERS)}")
     require(file.is_file(), f"there is no file {file}", FileNotFoundError)
     require_real_file(file, wanted)
@@ -139,7 +139,7 @@ def _open_source(file: Path, wanted: str) -> Any:
 
 
 def _read_npz(file: Path) -> dict[str, Any]:
-    """Arrays by name; of one that holds objects, and is therefore not opened, the reason."""
+    """Return arrays by name; of one that holds objects, and is therefore not opened, the reason."""
     arrays = dict[str, Any]()
     with np.load(file) as archive:
         for name in archive.files:
@@ -161,7 +161,7 @@ def _read_tensors(file: Path) -> Any:
 
 
 def _read_safetensors(file: Path) -> dict[str, Any]:
-    """The tensors, and what stands beside them in the metadata: lists are written there as JSON."""
+    """Return the tensors, and what stands beside them in the metadata: lists are written there as JSON."""
     tensors = load_tensors(file, "vectors")
     with safe_open(file, framework="pt") as opened:
         metadata: dict[str, str] = opened.metadata() or {}
@@ -174,15 +174,15 @@ def _read_safetensors(file: Path) -> dict[str, Any]:
 
 
 def _read_json(file: Path) -> Any:
-    """Fields by name, or a list of rows with their fields, or of vectors."""
+    """Return fields by name, or a list of rows with their fields, or of vectors."""
     content = parse_json(file.read_bytes(), file.name)
     rows = isinstance(content, list) and all(isinstance(row, dict) for row in content)
     return pd.DataFrame(content) if rows else content
 
 
 def _read_csv(file: Path) -> pd.DataFrame:
-    """A table whose columns are numbers where all of them are, and texts as they stand otherwise: an id may
-    begin with zeros, which its name tells.
+    """Return a table whose columns are numbers where all of them are, and texts as they stand otherwise: an
+    id may begin with zeros, which its name tells.
     """
     names = pd.read_csv(file, nrows=0, index_col=False, encoding="utf-8-sig").columns
     called = set().union(*IDS["image"], *IDS["text"])
@@ -208,7 +208,9 @@ READERS: dict[str, Callable[[Path], Any]] = {
 
 
 def _fields_of_table(table: pd.DataFrame, name: str) -> Iterator[Field]:
-    """The columns of a table, numbered ones as one field, and its index where that is no count of rows."""
+    """Yield the columns of a table, numbered ones as one field, and its index where that is no count of
+    rows.
+    """
     if not isinstance(table.index, pd.RangeIndex):
         with reading_errors(name, "holds no vectors"):
             table = _with_index(table)
@@ -229,14 +231,14 @@ def _fields_of_table(table: pd.DataFrame, name: str) -> Iterator[Field]:
 
 
 def _with_index(table: pd.DataFrame) -> pd.DataFrame:
-    """A table with its index as a column: ids, or whole numbers that tell how the rows stood once."""
+    """Return a table with its index as a column: ids, or whole numbers that tell how the rows stood once."""
     if table.index.nlevels > 1 or table.index.name is not None:
         return table.reset_index()
     return table.reset_index(names="row numbers" if table.index.dtype.kind in "iu" else "ids")
 
 
 def _numbered_columns(table: pd.DataFrame, name: str) -> Iterator[tuple[str, list[str]]]:
-    """Numbered columns of numbers by the name before their number, in the order of the numbers.
+    """Yield numbered columns of numbers by the name before their number, in the order of the numbers.
 
     Columns whose name says that they are vectors must be whole; others that are not are left alone.
     """
@@ -256,7 +258,7 @@ def _numbered_columns(table: pd.DataFrame, name: str) -> Iterator[tuple[str, lis
 
 
 def _explain_fault(table: pd.DataFrame, columns: Mapping[int, str]) -> str:
-    """Why columns by their number are no dimensions; ``""`` = they are."""
+    """Return why columns by their number are no dimensions; ``""`` = they are."""
     start = 0 if 0 in columns else 1
     lost = [number for number in range(start, start + len(columns)) if number not in columns]
     if lost:
@@ -266,18 +268,18 @@ def _explain_fault(table: pd.DataFrame, columns: Mapping[int, str]) -> str:
 
 
 def _stem_without_sign(stem: str) -> str:
-    """The name of numbered columns without the sign before the number."""
+    """Return the name of numbered columns without the sign before the number."""
     return normalise_name(stem).strip("._")
 
 
 def _matrix(columns: pd.DataFrame) -> Array:
-    """Columns of numbers as an array; a gap is no number."""
+    """Return columns of numbers as an array; a gap is no number."""
     array = columns.to_numpy()
     return columns.to_numpy(dtype=np.float64, na_value=np.nan) if array.dtype == object else array
 
 
 def _values(column: Any) -> Any:
-    """An array of numbers, else a list of whatever stands there."""
+    """Return an array of numbers, else a list of whatever stands there."""
     return column.to_numpy() if column.dtype.kind in NUMBERS else column.tolist()
 
 

@@ -178,9 +178,9 @@ def read_vectors(source: Any, side: Side) -> SideVectors:
 
 
 def _is_like_ids(field: Field, side: Side, count: int) -> bool:
-    """Whether a field may hold the ids of a side under another name: a different text without blanks for each
-    vector, or a number where the name ends as that of ids does. Captions, and what names the images of texts,
-    are none.
+    """Return whether a field may hold the ids of a side under another name: a different text without blanks
+    for each vector, or a number where the name ends as that of ids does. Captions, and what names the images
+    of texts, are none.
     """
     texts = () if field.is_matrix else texts_of(field.value)
     elsewhere = side_of(field.name) == OTHER[side] or field.word in NAMES["caption"]
@@ -199,7 +199,7 @@ def _notes(source: Any, side: Side, remarks: Iterable[str]) -> tuple[str, ...]:
 
 
 def _short_name(source: Any, side: Side) -> str:
-    """What a note calls a source."""
+    """Return what a note calls a source."""
     return Path(source).name if isinstance(source, str | Path) else f"{side}s"
 
 
@@ -210,7 +210,7 @@ def _list_names(names: Iterable[Any]) -> str:
 
 
 def _field_of_vectors(fields: Sequence[Field], side: Side, name: str) -> Field:
-    """The one field that holds the vectors of a side."""
+    """Return the one field that holds the vectors of a side."""
     able = [
         field
         for field in fields
@@ -235,7 +235,9 @@ def _field_of_vectors(fields: Sequence[Field], side: Side, name: str) -> Field:
 
 
 def _arrays(value: Any, name: str) -> tuple[Array | Tensor, Tensor | None]:
-    """A value as one array or tensor, and which vectors are real where items have different numbers."""
+    """Return a value as one array or tensor, and which vectors are real where items have different
+    numbers.
+    """
     with reading_errors(name, "holds no vectors", TypeError, RuntimeError):
         return ragged(value, name) or (_array(value), None)
 
@@ -243,7 +245,9 @@ def _arrays(value: Any, name: str) -> tuple[Array | Tensor, Tensor | None]:
 def _numbers(
     array: Array | Tensor, mask: Tensor | None, name: str
 ) -> tuple[Tensor, Tensor | None, list[str]]:
-    """Vectors as float32 at length 1, which of several an item are real, and what is to be remarked."""
+    """Return vectors as float32 at length 1, which of several an item are real, and what is to be
+    remarked.
+    """
     kind, shape = str(array.dtype).removeprefix("torch."), tuple(array.shape)
     real = not array.is_complex() if isinstance(array, Tensor) else array.dtype.kind in "biuf"
     require(real, f"{name} holds {kind} {shape}; real numbers (N, D) are needed")
@@ -273,7 +277,7 @@ def _require_directions(vectors: Tensor, name: str) -> None:
 
 
 def _array(value: Any) -> Array | Tensor:
-    """A value as one array or tensor, on the CPU."""
+    """Return a value as one array or tensor, on the CPU."""
     if isinstance(value, list | tuple) and len(value) and isinstance(value[0], Tensor):
         value = torch.stack(list(value))
     if isinstance(value, Tensor):
@@ -286,13 +290,15 @@ def _array(value: Any) -> Array | Tensor:
 
 
 def _single_precision(array: Array) -> Array:
-    """An array in single precision, in the order of this machine's bytes and memory."""
+    """Return an array in single precision, in the order of this machine's bytes and memory."""
     with np.errstate(over="ignore"):  # what is too large is refused as not finite
         return np.ascontiguousarray(array, dtype=np.float32)
 
 
 def _ids(fields: Sequence[Field], side: Side, name: str, count: int) -> tuple[str, tuple[str, ...]]:
-    """The name of the field that holds the ids of a side, and the ids; both empty where there are none."""
+    """Return the name of the field that holds the ids of a side, and the ids; both empty where there are
+    none.
+    """
     for words in IDS[side]:
         named = [field for field in fields if field.word in words]
         ids = {field.name: texts_of(field.value) for field in named}
@@ -325,7 +331,7 @@ def texts_of(value: Any) -> tuple[str, ...]:
 
 
 def _plain_value(item: Any) -> Any:
-    """A scalar as Python's own, and bytes as text."""
+    """Return a scalar as Python's own, and bytes as text."""
     if isinstance(item, np.generic | Tensor):
         item = item.item()
     if isinstance(item, bytes):
@@ -419,12 +425,12 @@ def match_rows(ids: Sequence[str], wanted: Sequence[str], what: str, split: str,
 
 
 def _normalise_path(name: str) -> str:
-    """A path in one form, ``a.jpg`` of ``./a.jpg``."""
+    """Return a path in one form, ``a.jpg`` of ``./a.jpg``."""
     return str(PurePosixPath(name.replace("\\", "/")))
 
 
 def split_of_rows(own: Any, images: int, captions: int, ids: tuple[Sequence[str], Sequence[str]]) -> Split:
-    """A split that knows whose caption is whose, and neither words nor images.
+    """Return a split that knows whose caption is whose, and neither words nor images.
 
     Args:
         own: ``(T,)`` image row of each caption.

@@ -22,7 +22,7 @@ MASK = re.compile(r"(^|_)(mask|masks|lengths)$")
 
 
 def says_what_is_real(field: Field) -> bool:
-    """Whether a field is called as masks and lengths are.
+    """Return whether a field is called as masks and lengths are.
 
     Args:
         field: of a source.
@@ -65,12 +65,12 @@ def padded(tensors: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
 
 
 def _tensor(value: Any) -> Tensor:
-    """A list, an array or a tensor as a tensor."""
+    """Return a list, an array or a tensor as a tensor."""
     return value if isinstance(value, Tensor) else torch.from_numpy(np.array(value))
 
 
 def _axes(value: Any) -> int:
-    """How many axes a value has by its first elements."""
+    """Return how many axes a value has by its first elements."""
     listed = is_listed(value)
     return 1 + _axes(value[0]) if listed and len(value) else int(listed)
 
@@ -117,7 +117,8 @@ def mask_of(
 
 
 def packed(embedding: Embedding) -> tuple[Array, Array]:
-    """The real vectors ``(W, D)`` of all items, one item after the other, and ``(N,)`` how many each has.
+    """Return the real vectors ``(W, D)`` of all items, one item after the other, and ``(N,)`` how many each
+    has.
 
     Args:
         embedding: with parts.
@@ -128,7 +129,7 @@ def packed(embedding: Embedding) -> tuple[Array, Array]:
 
 
 def unpacked(vectors: Array, counts: Array) -> tuple[Tensor, Tensor]:
-    """``(N, P, D)`` and their mask ``(N, P)`` of what ``packed`` gave.
+    """Return ``(N, P, D)`` and their mask ``(N, P)`` of what ``packed`` gave.
 
     Args:
         vectors: ``(W, D)``.

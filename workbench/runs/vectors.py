@@ -43,12 +43,12 @@ class Vectors:
     values: Array
 
     def take(self, rows: Rows) -> Tensor:
-        """``(n, D)`` of these rows."""
+        """Return ``(n, D)`` of these rows."""
         return torch.from_numpy(np.asarray(self.values[rows], dtype=np.float32))
 
 
 def with_frozen_vectors(source: Source, pair: Pair, reads: Sequence[str]) -> Source:
-    """The source with the vectors of the frozen encoders; itself where there are none.
+    """Return the source with the vectors of the frozen encoders; itself where there are none.
 
     Args:
         source: of the split, with what the encoders read.
@@ -73,7 +73,7 @@ def with_frozen_vectors(source: Source, pair: Pair, reads: Sequence[str]) -> Sou
 
 
 def frozen_vectors(encoder: Encoder, side: Side, split: Split, read: Callable[[Rows], Batch]) -> Vectors:
-    """What an encoder that does not learn says of a whole split: computed once, and then read."""
+    """Return what an encoder that does not learn says of a whole split: computed once, and then read."""
     file = cache_folder() / f"vectors-{side}-{_vectors_key(encoder, side, split, read)}.npy"
     cached_file(file, partial(_write, encoder, side, split, read))
     return Vectors(np.load(file, mmap_mode="r"))
@@ -100,7 +100,7 @@ def _write(
 
 
 def _vectors_key(encoder: Encoder, side: Side, split: Split, read: Callable[[Rows], Batch]) -> str:
-    """What tells these vectors from others: 24 hexadecimal digits."""
+    """Return what tells these vectors from others: 24 hexadecimal digits."""
     digest = hashlib.sha256(type(encoder).__name__.encode())
     _update_digest(digest, encoder.state_dict())
     ids = split.image_ids if side == "image" else split.captions

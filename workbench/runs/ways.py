@@ -40,11 +40,11 @@ class TwoWays(Embedding):
         return Embedding(**fields)
 
     def take(self, rows: Rows | Tensor | slice) -> "TwoWays":
-        """Some rows ``(n,)`` of both."""
+        """Return some rows ``(n,)`` of both."""
         return TwoWays.of(self.towards("i2t").take(rows), self.towards("t2i").take(rows))
 
     def in_float32(self, device: torch.device) -> "TwoWays":
-        """Both in float32, on a device."""
+        """Return both in float32, on a device."""
         return TwoWays.of(self.towards("i2t").in_float32(device), self.towards("t2i").in_float32(device))
 
 

@@ -26,7 +26,7 @@ class Where(NamedTuple):
 
 
 def data_of(model: Model, where: Where) -> tuple[Split, Target | None]:
-    """The data that were named as a model reads them, else those that it was trained for."""
+    """Return the data that were named as a model reads them, else those that it was trained for."""
     if where.data is not None:
         return read_data(model, where)
     if model.config is None:
@@ -37,7 +37,7 @@ def data_of(model: Model, where: Where) -> tuple[Split, Target | None]:
 def read_data(
     model: Model, where: Where, unnamed: Mapping[str, Any] = MappingProxyType({})
 ) -> tuple[Split, Target | None]:
-    """A split as the model reads it, and how its data are named, if they have a name.
+    """Return a split as the model reads it, and how its data are named, if they have a name.
 
     Args:
         model: of what is read.

@@ -27,10 +27,12 @@ member = _registry.member
 
 
 def judge_names() -> list[str]:
-    """Names of the members that grade captions against images, such as ``"cider"`` or ``"sentence"``."""
+    """Return names of the members that grade captions against images, such as ``"cider"`` or
+    ``"sentence"``.
+    """
     return [name for name in names() if issubclass(member(name), _registry.public("RelevanceMaker"))]
 
 
 def negative_makers() -> list[str]:
-    """Names of the members that make texts that are false of images, such as ``"counterfactuals"``."""
+    """Return names of the members that make texts that are false of images, such as ``"counterfactuals"``."""
     return [name for name in names() if issubclass(member(name), _registry.public("NegativeMaker"))]

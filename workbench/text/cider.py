@@ -111,8 +111,8 @@ class CiderRelevance(Relevance):
         )
 
     def take(self, images: Rows, captions: Rows) -> Array:
-        """``(n, m)`` scores, see ``Relevance``: against few images reference by reference, against many by
-        the sums of references of one length.
+        """Return ``(n, m)`` scores, see ``Relevance``: against few images reference by reference, against
+        many by the sums of references of one length.
         """
         if 2 * len(images) < self.shape[0]:
             return self._scores_by_reference(images, captions)
@@ -120,7 +120,7 @@ class CiderRelevance(Relevance):
         return whole if np.array_equal(images, np.arange(self.shape[0])) else whole[images]
 
     def _scores_by_length(self, captions: Rows) -> Array:
-        """``(I, m)`` scores of some captions; those of the same length are one product."""
+        """Return ``(I, m)`` scores of some captions; those of the same length are one product."""
         images = np.arange(self.shape[0])
         lengths = self._hypotheses.lengths[captions]
         out = np.empty((len(captions), len(images)), dtype=np.float32)
@@ -133,7 +133,7 @@ class CiderRelevance(Relevance):
         return out.T
 
     def _scores_by_reference(self, images: Rows, captions: Rows) -> Array:
-        """``(n, m)`` scores of some captions against the references of some images."""
+        """Return ``(n, m)`` scores of some captions against the references of some images."""
         members = self._members[images]
         references = members.indices
         n = len(members.indices)
@@ -147,8 +147,8 @@ class CiderRelevance(Relevance):
         return np.asarray(np.exp(-((a - b) ** 2) / (2 * self._sigma**2)))
 
     def _mean(self, sums: Values, images: Rows, captions: Rows) -> Values:
-        """Sums over references ``(n, m)`` divided by how many they are; a caption may be left out of its own
-        image.
+        """Return sums over references ``(n, m)`` divided by how many they are; a caption may be left out of
+        its own image.
         """
         number = self._number[images][:, None]
         if self._itself is not None:
@@ -207,14 +207,14 @@ class Cider(RelevanceMaker):
         return self
 
     def transform(self, captions: Sequence[str], own: Rows, images: int | None = None) -> CiderRelevance:
-        """Every caption against every image, whose references are its own captions."""
+        """Return every caption against every image, whose references are its own captions."""
         own, images = image_rows(self.name, len(captions), own, images)
         return CiderRelevance(self, *self._features(captions), own, images, leave_one_out=self.leave_one_out)
 
     def compare(
         self, hypotheses: Sequence[str], references: Sequence[str], own: Rows, images: int | None = None
     ) -> CiderRelevance:
-        """Texts from elsewhere against every image."""
+        """Return texts from elsewhere against every image."""
         own, images = image_rows(self.name, len(references), own, images)
         n = len(hypotheses)
         texts = self._features([*hypotheses, *references])
@@ -223,7 +223,7 @@ class Cider(RelevanceMaker):
         return CiderRelevance(self, first, second, own, images)
 
     def _features(self, captions: Sequence[str]) -> tuple[Features, Features]:
-        """The captions as hypotheses and as references."""
+        """Return the captions as hypotheses and as references."""
         require(self.documents, "cider: no document frequencies yet; call fit(captions, own) first")
         counted = count_ngrams(captions, SPLITS[self.tokens])
         holding = np.array([self.holding.get(gram, 1) for gram in counted.grams], dtype=float)
@@ -273,7 +273,7 @@ def count_ngrams(captions: Sequence[str], split: Callable[[str], list[str]]) -> 
 
 
 def plain_features(counted: NgramCounts, idf: Values) -> tuple[sparse.csr_array, sparse.csr_array]:
-    """``(T, G)`` TF-IDF, every order brought to length 1, as hypothesis and as reference the same; the
+    """Return ``(T, G)`` TF-IDF, every order brought to length 1, as hypothesis and as reference the same; the
     product of two captions is their sum of four cosines.
     """
     counts = counted.counts
@@ -283,8 +283,8 @@ def plain_features(counted: NgramCounts, idf: Values) -> tuple[sparse.csr_array,
 
 
 def clipped_features(counted: NgramCounts, idf: Values) -> tuple[sparse.csr_array, sparse.csr_array]:
-    """``(T, F)`` features as hypothesis and as reference, whose product clips the hypothesis' counts to the
-    reference's.
+    """Return ``(T, F)`` features as hypothesis and as reference, whose product clips the hypothesis' counts
+    to the reference's.
 
     ``min(a, b)`` is the number of k >= 1 with ``a >= k`` and ``b >= k``, so an n-gram has as many columns as
     it occurs times: ``min(a, b) b idf^2 = sum_k [a >= k] * [b >= k] b idf^2``.
@@ -309,7 +309,9 @@ def clipped_features(counted: NgramCounts, idf: Values) -> tuple[sparse.csr_arra
 
 
 def _inverse_norms(counted: NgramCounts, idf: Values) -> Values:
-    """For every stored count, 1 by the norm of its caption's vector of that order; 0 where the norm is 0."""
+    """Return, for every stored count, 1 by the norm of its caption's vector of that order; 0 where the norm
+    is 0.
+    """
     counts = counted.counts
     group = counted.rows * ORDERS + counted.order[counts.indices] - 1
     norms: Values = np.sqrt(np.bincount(group, (counts.data * idf[counts.indices]) ** 2))[group]

@@ -41,7 +41,7 @@ class DescriptivenessSignal:
     scale: Scale = "minmax"
 
     def take(self, rows: Rows) -> torch.Tensor | dict[str, torch.Tensor]:
-        """``(n,)`` float32, or with ``scale="both"`` a mapping of ``minmax`` and ``raw``."""
+        """Return ``(n,)`` float32, or with ``scale="both"`` a mapping of ``minmax`` and ``raw``."""
         both = {"minmax": torch.from_numpy(self.values[rows]), "raw": torch.from_numpy(self.raw[rows])}
         return both if self.scale == "both" else both[self.scale]
 
@@ -88,26 +88,26 @@ class Descriptiveness(SignalMaker):
         return self
 
     def raw_scores(self, captions: Sequence[str]) -> Values:
-        """``(T,)`` scores before scaling; a caption without words scores 0."""
+        """Return ``(T,)`` scores before scaling; a caption without words scores 0."""
         return np.asarray(self._contributions(captions)[0].sum(axis=1), dtype=np.float64)
 
     def contributions(self, caption: str) -> list[tuple[str, float]]:
-        """``(word, weight)`` of each distinct word of a caption, in its order; the weights sum to the raw
-        score.
+        """Return ``(word, weight)`` of each distinct word of a caption, in its order; the weights sum to the
+        raw score.
         """
         weighted, known = self._contributions([caption])
         weights = dict(zip(known, weighted.toarray()[0].tolist(), strict=True))
         return [(word, weights[word]) for word in dict.fromkeys(words(caption))]
 
     def transform(self, captions: Sequence[str]) -> DescriptivenessSignal:
-        """Scores of the captions on the scale of the pool."""
+        """Return scores of the captions on the scale of the pool."""
         raw = self.raw_scores(captions)
         values = (raw - self.low) / (self.high - self.low)
         values = values.clip(0, 1) if self.clip else values
         return DescriptivenessSignal(values.astype(np.float32), raw.astype(np.float32), self.scale)
 
     def _contributions(self, captions: Sequence[str]) -> tuple[sparse.csr_array, list[str]]:
-        """``(T, W)`` what each word adds to each caption, and the words."""
+        """Return ``(T, W)`` what each word adds to each caption, and the words."""
         require(self.sentences, "descriptiveness: no pool yet; call fit(captions) first")
         counts, known = count_words(captions)
         holding = np.array([self.holding.get(word, 1) for word in known], dtype=float)
@@ -131,7 +131,9 @@ def score_pool(captions: Sequence[str], scorer: Scorer = "l2_sum") -> tuple[dict
 
 
 def count_words(captions: Sequence[str]) -> tuple[sparse.csr_array, list[str]]:
-    """``(T, W)`` how often each word occurs in each caption, and the ``W`` words in alphabetical order."""
+    """Return ``(T, W)`` how often each word occurs in each caption, and the ``W`` words in alphabetical
+    order.
+    """
     counter = CountVectorizer(analyzer=words, dtype=np.float64)
     if not any(map(words, captions)):
         return sparse.csr_array((len(captions), 0)), []
@@ -141,7 +143,7 @@ def count_words(captions: Sequence[str]) -> tuple[sparse.csr_array, list[str]]:
 def word_weights(
     scorer: Scorer, counts: sparse.csr_array, holding: Array, sentences: int
 ) -> sparse.csr_array:
-    """``(T, W)`` what each word adds to the score of a caption; the score is the sum of a row.
+    """Return ``(T, W)`` what each word adds to the score of a caption; the score is the sum of a row.
 
     ``M`` sentences in the pool, ``M_w`` of them hold word ``w``; ``N_w`` times it occurs in the caption of
     ``N`` words. A word that the pool does not hold counts as if one sentence held it. Natural logarithms.

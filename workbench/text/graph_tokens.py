@@ -47,8 +47,8 @@ class GraphTokenSignal:
     words: TokenSignal | Array
 
     def take(self, rows: Rows) -> dict[str, torch.Tensor]:
-        """The graphs of these captions: ``objects (n, O)``, ``attributes (n, O, A)``, ``relations (n, R,
-        3)``, all padded with 0; ``phrases (U,)``, the distinct ones of these captions in ascending order;
+        """Return the graphs of these captions: ``objects (n, O)``, ``attributes (n, O, A)``, ``relations (n,
+        R, 3)``, all padded with 0; ``phrases (U,)``, the distinct ones of these captions in ascending order;
         ``words``, ``(U, L)`` ids padded with 0 or ``(U, D)`` vectors.
         """
         sides = {"objects": self.objects, "attributes": self.attributes, "relations": self.relations}
@@ -136,14 +136,14 @@ class GraphTokens(SignalMaker):
         return self
 
     def graphs(self, captions: Sequence[str]) -> tuple[SceneGraph, ...]:
-        """The scene graphs of the captions, from the cache where they lie there."""
+        """Return the scene graphs of the captions, from the cache where they lie there."""
         if self.cache is None or len(captions) < self.cache_from:
             graphs: tuple[SceneGraph, ...] = self.parser.transform(captions).graphs
             return graphs
         return cached_graphs(self.parser, Path(self.cache), captions)
 
     def transform(self, captions: Sequence[str]) -> GraphTokenSignal:
-        """The graphs of the captions as numbers."""
+        """Return the graphs of the captions as numbers."""
         number: dict[str, int] = {}
         numbers = [self._numbers(graph, number) for graph in self.graphs(captions)]
         objects, attributes, relations = zip(*numbers, strict=True) if numbers else ((), (), ())
@@ -158,7 +158,7 @@ class GraphTokens(SignalMaker):
     def _numbers(
         self, graph: SceneGraph, number: dict[str, int]
     ) -> tuple[list[int], list[list[int]], list[list[int]]]:
-        """A graph within the limits: objects, their attributes padded with 0, and relations."""
+        """Return a graph within the limits: objects, their attributes padded with 0, and relations."""
 
         def number_of(phrase: str) -> int:
             return number.setdefault(phrase.lower(), len(number) + 1)
@@ -196,15 +196,15 @@ class GraphTokens(SignalMaker):
 
 
 def _phrases(graph: SceneGraph) -> list[str]:
-    """The names of the objects, then of the attributes, then of the relations."""
+    """Return the names of the objects, then of the attributes, then of the relations."""
     attributes = [attribute for _, attribute in graph.attributes]
     relations = [relation for _, relation, _ in graph.relations]
     return [*graph.objects, *attributes, *relations]
 
 
 def cached_graphs(parser: Any, folder: Path, captions: Sequence[str]) -> tuple[SceneGraph, ...]:
-    """Graphs of captions, from a database that processes may share; what it lacks is parsed and added. A
-    parser is the member ``scene_graph`` of this registry, a ``SignalMaker`` of this package or another. It
+    """Return graphs of captions, from a database that processes may share; what it lacks is parsed and added.
+    A parser is the member ``scene_graph`` of this registry, a ``SignalMaker`` of this package or another. It
     takes ``processes`` and ``plurals``, and has ``transform(captions).graphs`` and ``identity()``, which
     tells it from other parsers.
 

@@ -79,7 +79,7 @@ class SentenceRelevance(Relevance):
         self._leave_one_out = leave_one_out
 
     def take(self, images: Rows, captions: Rows) -> Array:
-        """``(n, m)`` scores, see ``Relevance``; cosines are made for a few images at a time."""
+        """Return ``(n, m)`` scores, see ``Relevance``; cosines are made for a few images at a time."""
         images = np.asarray(images)
         hypotheses = self._hypotheses[captions]
         number = np.diff(self._starts)[images]
@@ -100,7 +100,7 @@ class SentenceRelevance(Relevance):
         return out
 
     def _unite_references(self, cosines: Array, number: Rows, itself: Mask | None) -> Array:
-        """One score an image and caption, of the cosines ``(r, m)`` of the references of ``n`` images,
+        """Return one score an image and caption, of the cosines ``(r, m)`` of the references of ``n`` images,
         image by image, which are overwritten; ``number`` ``(n,)`` of them are each image's, at least 1, and
         ``itself`` ``(r, m)`` marks a reference that is the caption itself and left out.
         """
@@ -177,7 +177,7 @@ class Sentence(RelevanceMaker):
         return self._words.revision
 
     def transform(self, captions: Sequence[str], own: Rows, images: int | None = None) -> SentenceRelevance:
-        """Every caption against every image, whose references are its own captions."""
+        """Return every caption against every image, whose references are its own captions."""
         own, images = image_rows(self.name, len(captions), own, images)
         vectors = self.vectors(captions)
         return SentenceRelevance(self, vectors, vectors, own, images, leave_one_out=self.leave_one_out)
@@ -185,14 +185,14 @@ class Sentence(RelevanceMaker):
     def compare(
         self, hypotheses: Sequence[str], references: Sequence[str], own: Rows, images: int | None = None
     ) -> SentenceRelevance:
-        """Texts from elsewhere against every image."""
+        """Return texts from elsewhere against every image."""
         own, images = image_rows(self.name, len(references), own, images)
         both = self.vectors([*hypotheses, *references])
         return SentenceRelevance(self, both[: len(hypotheses)], both[len(hypotheses) :], own, images)
 
     def vectors(self, captions: Sequence[str]) -> Array:
-        """``(T, D)`` float32 unit vectors of texts; each distinct text is read once, and from the cache where
-        it lies there.
+        """Return ``(T, D)`` float32 unit vectors of texts; each distinct text is read once, and from the
+        cache where it lies there.
 
         Raises:
             ChecksumError: the cache is damaged; the message names it and the remedy.
@@ -209,7 +209,7 @@ class Sentence(RelevanceMaker):
         return np.stack([np.frombuffer(rows[caption], np.float32) for caption in captions])
 
     def _encode(self, captions: Sequence[str]) -> list[bytes]:
-        """The numbers of each caption's vector."""
+        """Return the numbers of each caption's vector."""
         out = [b""] * len(captions)
         for rows, states, mask in self._words.states(self._words.tokens(captions)) if captions else ():
             weights = mask / mask.sum(axis=1, keepdims=True)

@@ -60,7 +60,7 @@ class SignalMaker(Maker):
         return self
 
     def transform(self, captions: Sequence[str]) -> Signal:
-        """The signal of these captions."""
+        """Return the signal of these captions."""
         raise NotImplementedError
 
     @property
@@ -78,7 +78,9 @@ class SignalMaker(Maker):
         return 0
 
     def spelt(self, captions: Sequence[str]) -> list[list[str]]:
-        """The words or tokens that the signal has of each caption, as texts; one that reads words says it."""
+        """Return the words or tokens that the signal has of each caption, as texts; one that reads words says
+        it.
+        """
         raise NotImplementedError(f"the signal {self.name!r} is not one of words")
 
 
@@ -100,26 +102,27 @@ class Relevance:
         self.relevant_from = relevant_from
 
     def take(self, images: Rows, captions: Rows) -> Array:
-        """``(n, m)`` float32 scores of some captions ``(m,)`` against some images ``(n,)``; rows may
+        """Return ``(n, m)`` float32 scores of some captions ``(m,)`` against some images ``(n,)``; rows may
         repeat.
         """
         raise NotImplementedError
 
     def blocks(self, size: int = 2048) -> Iterator[tuple[slice, Array]]:
-        """The whole matrix, ``size`` captions at a time: their rows, and ``(I, b)`` scores."""
+        """Yield the whole matrix, ``size`` captions at a time: their rows, and ``(I, b)`` scores."""
         for start in range(0, self.shape[1], size):
             captions = slice(start, min(start + size, self.shape[1]))
             yield captions, self.take(np.arange(self.shape[0]), np.arange(captions.start, captions.stop))
 
     def dense(self) -> Array:
-        """The whole matrix ``(I, T)``, which needs ``4 I T`` bytes."""
+        """Return the whole matrix ``(I, T)``, which needs ``4 I T`` bytes."""
         out = np.empty(self.shape, dtype=np.float32)
         for captions, scores in self.blocks():
             out[:, captions] = scores
         return out
 
     def judgements(self, *, minimum: float | None = None, size: int = 2048) -> Judgements:
-        """The pairs that score at least ``minimum``, as sparse grades; a pair that is not listed has grade 0.
+        """Return the pairs that score at least ``minimum``, as sparse grades; a pair that is not listed has
+        grade 0.
 
         Args:
             minimum: greater than 0; a listed pair counts as relevant. ``None`` = ``relevant_from``.
@@ -152,7 +155,7 @@ class RelevanceMaker(Maker):
         return self
 
     def transform(self, captions: Sequence[str], own: Rows, images: int | None = None) -> Relevance:
-        """Every caption against every image, whose references are its own captions, the caption itself
+        """Return every caption against every image, whose references are its own captions, the caption itself
         among them. ``images`` is the greatest row and one where it is not given; an image without captions
         scores 0.
         """
@@ -161,8 +164,8 @@ class RelevanceMaker(Maker):
     def compare(
         self, hypotheses: Sequence[str], references: Sequence[str], own: Rows, images: int | None = None
     ) -> Relevance:
-        """Texts ``(T,)`` from elsewhere against every image, whose references ``(R,)`` ``own`` gives the
-        rows of.
+        """Return texts ``(T,)`` from elsewhere against every image, whose references ``(R,)`` ``own`` gives
+        the rows of.
         """
         raise NotImplementedError
 
@@ -171,12 +174,12 @@ class NegativeMaker(Maker):
     """Makes texts that are false of images, for training."""
 
     def transform(self, split: Split) -> tuple[tuple[str, ...], ...]:
-        """``(T,)`` texts for each caption of a split, none where there are none."""
+        """Return ``(T,)`` texts for each caption of a split, none where there are none."""
         raise NotImplementedError
 
 
 def image_rows(maker: str, captions: int, own: Rows, images: int | None) -> tuple[Rows, int]:
-    """The image rows as int64, and the number of images, checked against one another.
+    """Return the image rows as int64, and the number of images, checked against one another.
 
     Raises:
         ValueError: there are not as many rows as captions, or a row lies outside the images.
@@ -207,7 +210,7 @@ class Ragged:
 
     @classmethod
     def from_rows(cls, rows: Sequence[Sequence[Any]], kind: type = np.int64, *, width: int = 0) -> Self:
-        """Rows of numbers, or of ``width`` numbers each."""
+        """Return rows of numbers, or of ``width`` numbers each."""
         values = chain.from_iterable(rows)
         flat: Array = np.array([*values], kind).reshape(-1, width) if width else np.fromiter(values, kind)
         return cls(flat, offsets([len(row) for row in rows]))
@@ -216,13 +219,13 @@ class Ragged:
         return len(self.starts) - 1
 
     def rows_at_least(self, length: int) -> list[int]:
-        """The rows with so many values or more."""
+        """Return the rows with so many values or more."""
         rows: list[int] = np.flatnonzero(np.diff(self.starts) >= length).tolist()
         return rows
 
     def pad(self, rows: Rows) -> tuple[Array, Mask]:
-        """``(n, L, ...)`` values of some rows, padded with 0 to the longest of them, and ``(n, L)`` True
-        where a value is real.
+        """Return ``(n, L, ...)`` values of some rows, padded with 0 to the longest of them, and ``(n, L)``
+        True where a value is real.
         """
         lengths = self.starts[rows + 1] - self.starts[rows]
         places = np.arange(lengths.max(initial=0))
@@ -233,5 +236,5 @@ class Ragged:
 
 
 def offsets(lengths: Sequence[int] | Rows) -> Rows:
-    """``(N + 1,)`` start of each row in the flat array, and the end of the last one."""
+    """Return ``(N + 1,)`` start of each row in the flat array, and the end of the last one."""
     return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)

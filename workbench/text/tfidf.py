@@ -40,7 +40,7 @@ class TfidfRelevance(Relevance):
         self._images = mean @ references
 
     def take(self, images: Rows, captions: Rows) -> Array:
-        """``(n, m)`` scores, see ``Relevance``."""
+        """Return ``(n, m)`` scores, see ``Relevance``."""
         return np.asarray((self._images[images] @ self._hypotheses[captions].T).toarray(), dtype=np.float32)
 
 
@@ -67,7 +67,7 @@ class Tfidf(RelevanceMaker):
     def compare(
         self, hypotheses: Sequence[str], references: Sequence[str], own: Rows, images: int | None = None
     ) -> TfidfRelevance:
-        """Texts from elsewhere against every image."""
+        """Return texts from elsewhere against every image."""
         own, images = image_rows(self.name, len(references), own, images)
         return TfidfRelevance(self._vectors(hypotheses), self._vectors(references), own, images)
 

@@ -27,11 +27,11 @@ class TokenSignal(Ragged):
     """Token ids of ``N`` captions."""
 
     def take(self, rows: Rows) -> torch.Tensor:
-        """``(n, L)`` int64 ids of these captions, padded with 0 to the longest of them."""
+        """Return ``(n, L)`` int64 ids of these captions, padded with 0 to the longest of them."""
         return torch.from_numpy(self.pad(rows)[0].astype(np.int64))
 
     def spelt(self, name: Callable[[int], str]) -> list[list[str]]:
-        """The captions as lists of the names of their ids."""
+        """Return the captions as lists of the names of their ids."""
         return [list(map(name, ids.tolist())) for ids in np.split(self.flat, self.starts[1:-1])]
 
 
@@ -88,7 +88,7 @@ class Tokens(SignalMaker):
         return self
 
     def transform(self, captions: Sequence[str]) -> TokenSignal:
-        """Token ids of the captions; the empty string is a start and an end.
+        """Return token ids of the captions; the empty string is a start and an end.
 
         Raises:
             ValueError: the word tokenizer has no vocabulary yet.
@@ -132,7 +132,9 @@ class Tokens(SignalMaker):
 
 
 def _token_ids(tokenizer: Any, captions: Sequence[str]) -> list[list[int]]:
-    """Ids up to the last one that is not padding, which is 0 for CLIP and may be another id elsewhere."""
+    """Return ids up to the last one that is not padding, which is 0 for CLIP and may be another id
+    elsewhere.
+    """
     fill = padding_id(tokenizer)
     rows: list[list[int]] = []
     for start in range(0, len(captions), CHUNK):
@@ -143,7 +145,7 @@ def _token_ids(tokenizer: Any, captions: Sequence[str]) -> list[list[int]]:
 
 
 def _count_growing(tokenizer: Any, captions: Sequence[str], context_length: int) -> int:
-    """How many captions have more ids where there is room for one more."""
+    """Return how many captions have more ids where there is room for one more."""
     fill = padding_id(tokenizer)
     grown = 0
     for start in range(0, len(captions), CHUNK):
@@ -154,7 +156,9 @@ def _count_growing(tokenizer: Any, captions: Sequence[str], context_length: int)
 
 
 def _strip_padding(row: Rows, length: int) -> list[int]:
-    """The ids of a text. One id of padding stays behind a last id 0, which would look like padding itself."""
+    """Return the ids of a text. One id of padding stays behind a last id 0, which would look like padding
+    itself.
+    """
     ids: list[int] = row[:length].tolist()
     behind = ids[-1] == 0 and length < len(row)
     return row[: length + 1].tolist() if behind else ids

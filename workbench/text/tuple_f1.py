@@ -64,7 +64,7 @@ class TupleScore:
 def tuple_f1(
     candidate: SceneGraph, references: Sequence[SceneGraph], synonyms: Synonyms | None = None
 ) -> float:
-    """F1 of a candidate's tuples against the union of the references' tuples, in [0, 1].
+    """Return F1 of a candidate's tuples against the union of the references' tuples, in [0, 1].
 
     Args:
         candidate: graph of one caption.
@@ -82,8 +82,8 @@ def tuple_f1(
 def tuple_scores(
     candidate: SceneGraph, references: Sequence[SceneGraph], synonyms: Synonyms | None = None
 ) -> dict[str, TupleScore]:
-    """The scores of ``"all"`` tuples, and of ``"objects"``, ``"attributes"`` and ``"relations"``; for the
-    arguments see ``tuple_f1``.
+    """Return the scores of ``"all"`` tuples, and of ``"objects"``, ``"attributes"`` and ``"relations"``; for
+    the arguments see ``tuple_f1``.
 
     Raises:
         ValueError: a name is in two synonym sets.
@@ -129,7 +129,7 @@ class TupleF1Relevance(Relevance):
         self._caption_sizes = np.diff(self._captions.indptr)
 
     def take(self, images: Rows, captions: Rows) -> Array:
-        """``(n, m)`` scores, see ``Relevance``."""
+        """Return ``(n, m)`` scores, see ``Relevance``."""
         matched = self._captions[captions] @ self._images[images].T
         caption = np.repeat(self._caption_sizes[captions], np.diff(matched.indptr))
         both = caption + self._image_sizes[images][matched.indices]
@@ -163,7 +163,7 @@ class TupleF1(RelevanceMaker):
     def compare(
         self, hypotheses: Sequence[str], references: Sequence[str], own: Rows, images: int | None = None
     ) -> TupleF1Relevance:
-        """Texts from elsewhere against every image."""
+        """Return texts from elsewhere against every image."""
         truth = self._parse(references)
         candidates = truth if hypotheses is references else self._parse(hypotheses)
         return TupleF1Relevance(candidates, truth, own, images, self.synonyms)
@@ -175,7 +175,7 @@ class TupleF1(RelevanceMaker):
 
 
 def package_parser() -> Parser:
-    """The ``scene_graph`` signal as a function from captions to graphs."""
+    """Return the ``scene_graph`` signal as a function from captions to graphs."""
     from workbench.text import load
 
     signal = load("scene_graph")
@@ -183,7 +183,7 @@ def package_parser() -> Parser:
 
 
 def _representatives(synonyms: Synonyms | None) -> dict[str, str]:
-    """For each name of a synonym set, the name that stands for the set."""
+    """Return, for each name of a synonym set, the name that stands for the set."""
     stand_in: dict[str, str] = {}
     for names in synonyms or ():
         for name in set(names):
@@ -193,13 +193,13 @@ def _representatives(synonyms: Synonyms | None) -> dict[str, str]:
 
 
 def _tuples(graphs: Iterable[SceneGraph], same: dict[str, str]) -> Tuples:
-    """The tuples of all graphs together, every name replaced by the one that stands for it."""
+    """Return the tuples of all graphs together, every name replaced by the one that stands for it."""
     tuples = chain.from_iterable(graph.tuples() for graph in graphs)
     return frozenset(tuple(map(same.get, names, names)) for names in tuples)
 
 
 def _incidence(rows: list[Tuples]) -> sparse.csr_array:
-    """``(N, W)``: 1 where a row holds one of the ``W`` tuples that occur."""
+    """Return ``(N, W)``: 1 where a row holds one of the ``W`` tuples that occur."""
     counter = CountVectorizer(analyzer=list, dtype=np.float64)
     return sparse.csr_array(counter.fit_transform(rows) if any(rows) else (len(rows), 1))
 

@@ -32,8 +32,8 @@ class WordFeatureSignal(Ragged):
     """Token features of ``N`` captions in float16, usually memory-mapped."""
 
     def take(self, rows: Rows) -> dict[str, torch.Tensor]:
-        """``values`` ``(n, L, D)`` float32, padded with 0 to the longest caption, and ``mask`` ``(n, L)``
-        True where real.
+        """Return ``values`` ``(n, L, D)`` float32, padded with 0 to the longest caption, and ``mask`` ``(n,
+        L)`` True where real.
         """
         values, mask = self.pad(rows)
         return {"values": torch.from_numpy(values.astype(np.float32)), "mask": torch.from_numpy(mask)}
@@ -101,7 +101,7 @@ class WordFeatures(SignalMaker):
         return tokenizer, model.eval().to(devices.find_device(self.device))
 
     def transform(self, captions: Sequence[str]) -> WordFeatureSignal:
-        """Features of the captions, from the cache where they lie there."""
+        """Return features of the captions, from the cache where they lie there."""
         if self.cache is None or len(captions) < self.cache_from:
             return self._fill_features(captions, partial(np.empty, dtype=np.float16))
         key = json.dumps([self.revision, self.max_length])
@@ -116,7 +116,7 @@ class WordFeatures(SignalMaker):
         return {"model": self.model, "revision": self.revision, "lengths": np.diff(signal.starts).tolist()}
 
     def tokens(self, captions: Sequence[str]) -> TokenSignal:
-        """The ids that the encoder reads of each caption."""
+        """Return the ids that the encoder reads of each caption."""
         ids = self._encoder[0](list(captions), truncation=True, max_length=self.max_length)["input_ids"]
         return TokenSignal.from_rows(ids)
 
@@ -126,12 +126,12 @@ class WordFeatures(SignalMaker):
         return text_models.count_longer(self._encoder[0], full, self.context_length) if full else 0
 
     def spelt(self, captions: Sequence[str]) -> list[list[str]]:
-        """The tokens of each caption, as the tokenizer writes them."""
+        """Return the tokens of each caption, as the tokenizer writes them."""
         return self.tokens(captions).spelt(self._encoder[0].convert_ids_to_tokens)
 
     def states(self, tokens: TokenSignal) -> Iterator[tuple[Rows, Array, Mask]]:
-        """Token outputs in batches of captions of similar length, without keeping them: ``(n,)`` caption
-        rows, ``(n, L, D)`` float32 outputs and ``(n, L)`` True where a token is real.
+        """Yield token outputs in batches of captions of similar length, without keeping them: ``(n,)``
+        caption rows, ``(n, L, D)`` float32 outputs and ``(n, L)`` True where a token is real.
         """
         tokenizer, model = self._encoder
         order = np.argsort(np.diff(tokens.starts), kind="stable")[::-1]
@@ -148,7 +148,7 @@ class WordFeatures(SignalMaker):
                 shown.update(len(rows))
 
     def _fill_features(self, captions: Sequence[str], empty: Callable[..., Any]) -> WordFeatureSignal:
-        """The features of all tokens in an array that ``empty`` makes of a shape."""
+        """Return the features of all tokens in an array that ``empty`` makes of a shape."""
         tokens = self.tokens(captions)
         flat = empty(shape=(len(tokens.flat), int(self._encoder[1].config.hidden_size)))
         for rows, outputs, mask in self.states(tokens):

@@ -51,7 +51,9 @@ class WordPieces(SignalMaker):
         return hashlib.sha256(known.encode()).hexdigest()
 
     def transform(self, captions: Sequence[str]) -> TokenSignal:
-        """Ids of the captions: those of the tokenizer plus 1, so that 0 is padding in every vocabulary."""
+        """Return ids of the captions: those of the tokenizer plus 1, so that 0 is padding in every
+        vocabulary.
+        """
         ids = self._tokenizer(list(captions), truncation=True, max_length=self.max_length)["input_ids"]
         signal = TokenSignal.from_rows(ids, np.int32)
         return TokenSignal(signal.flat + 1, signal.starts)
@@ -62,7 +64,7 @@ class WordPieces(SignalMaker):
         return text_models.count_longer(self._tokenizer, full, self.context_length) if full else 0
 
     def spelt(self, captions: Sequence[str]) -> list[list[str]]:
-        """The pieces of each caption, as the tokenizer writes them."""
+        """Return the pieces of each caption, as the tokenizer writes them."""
         return self.transform(captions).spelt(
             lambda number: str(self._tokenizer.convert_ids_to_tokens(number - 1))
         )

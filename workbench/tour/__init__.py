@@ -143,7 +143,7 @@ def _run(stop: Stop, folder: Path, place: str, say: Callable[[str], None], task:
 
 
 def stops_on(device: str, precision: str) -> tuple[Stop, ...]:
-    """The stops of the tour on a device and in a precision, see ``devices``."""
+    """Return the stops of the tour on a device and in a precision, see ``devices``."""
     choice = {"device": device, "precision": precision}
     return tuple(replace(stop, parameters=stop.parameters | choice) for stop in STOPS)
 
@@ -170,7 +170,7 @@ def _stop_parameters(stop: Stop, folder: Path) -> dict[str, Any]:
 
 @during("writing the page")
 def render(stops: Sequence[Stop], results: Sequence[Outcome], seconds: float) -> str:
-    """The tour's page.
+    """Return the tour's page.
 
     Args:
         stops: in order.
@@ -219,7 +219,9 @@ def render(stops: Sequence[Stop], results: Sequence[Outcome], seconds: float) ->
 
 
 def _recorded_finding() -> dict[str, Any]:
-    """What all objectives came to over seeds, in sentences and a figure; empty until that was recorded."""
+    """Return what all objectives came to over seeds, in sentences and a figure; empty until that was
+    recorded.
+    """
     rows = finding.recorded_rows()
     fig = finding.draw_levels(rows)
     if fig is None:
@@ -230,7 +232,7 @@ def _recorded_finding() -> dict[str, Any]:
 
 
 def _notebook(stop: Stop, result: Outcome, numbers: Mapping[str, Any]) -> dict[str, Any]:
-    """What the page shows of a notebook."""
+    """Return what the page shows of a notebook."""
     return {
         "stop": stop,
         "title": stop.title or stop.name,
@@ -241,7 +243,7 @@ def _notebook(stop: Stop, result: Outcome, numbers: Mapping[str, Any]) -> dict[s
 
 
 def _chapters(notebooks: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The chapters of the page that have notebooks."""
+    """Yield the chapters of the page that have notebooks."""
     for name, chapter in PAGE["chapters"].items():
         own = [entry for entry in notebooks if entry["stop"].chapter == name]
         if own:
@@ -249,31 +251,31 @@ def _chapters(notebooks: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]
 
 
 def _numbers_of_models(compared: Mapping[str, Any], key: str) -> dict[str, Any]:
-    """A number of all models that were compared."""
+    """Return a number of all models that were compared."""
     return {name: compared["metrics"].get(f"{name}: {key}") for name in compared.get("models", ())}
 
 
 def _better_and_worse(compared: Mapping[str, Any]) -> str:
-    """In how many metrics the last model is better than the first one, and in how many worse."""
+    """Return in how many metrics the last model is better than the first one, and in how many worse."""
     return better_and_worse(compared, compared["models"][-1]) if compared else ""
 
 
 def _format_span(values: Mapping[str, Any]) -> str:
-    """From the least to the most of some models."""
+    """Return the range from the least to the most of some models."""
     if not values or None in values.values():
         return ""
     return f"{format_value(min(values.values()))} to {format_value(max(values.values()))}"
 
 
 def _describe_true_captions() -> str:
-    """How many captions are true of a test image, on average."""
+    """Return how many captions are true of a test image, on average."""
     split = data.load("scenes", split="test")
     return format_number(float(split.judgements["exact"].relevant().sum(axis=1).mean()), 0)
 
 
 def _verdict_figure(compared: Mapping[str, Any], stops: Sequence[Stop]) -> str:
-    """The figure of the first screen: each model by its RSUM and by the true captions that it finds, coloured
-    by the pairs that it was trained with.
+    """Return the figure of the first screen: each model by its RSUM and by the true captions that it finds,
+    coloured by the pairs that it was trained with.
     """
     pairs = {stop.title: stop.parameters.get("positives", "own") for stop in stops}
     columns: dict[str, list[Any]] = {"group": [TRAINED_WITH[pairs[name]] for name in compared["models"]]}
@@ -292,7 +294,7 @@ def _verdict_figure(compared: Mapping[str, Any], stops: Sequence[Stop]) -> str:
 
 
 def _rows(models: Mapping[str, Mapping[str, Any]], compared: Mapping[str, Any]) -> list[list[Cell]]:
-    """The numbers that all models have, one a row."""
+    """Return the numbers that all models have, one a row."""
     rows = []
     for key, says in PAGE["rows"].items():
         if models and all(key in results["metrics"] for results in models.values()):
@@ -303,7 +305,9 @@ def _rows(models: Mapping[str, Mapping[str, Any]], compared: Mapping[str, Any]) 
 def _row_of_cells(
     key: str, says: str, models: Sequence[Mapping[str, Any]], compared: Mapping[str, Any]
 ) -> list[Cell]:
-    """One number of all models: the value with its interval, and how it compares with the first one's."""
+    """Return one number of all models: the value with its interval, and how it compares with the first
+    one's.
+    """
     verdicts = {row["run"]: row for row in compared.get("differences", {}).values() if row["key"] == key}
     cells: list[Cell] = []
     names = compared.get("models", [""] * len(models))
@@ -321,7 +325,7 @@ def _row_of_cells(
 
 
 def _scene_examples() -> Iterator[dict[str, Any]]:
-    """A few of the synthetic scenes, each with its shortest and its longest caption."""
+    """Yield a few of the synthetic scenes, each with its shortest and its longest caption."""
     split = data.load("scenes", split="test", size=6)
     for row in range(len(split.image_ids)):
         captions = [split.captions[own] for own in np.flatnonzero(split.own == row)]
@@ -330,7 +334,7 @@ def _scene_examples() -> Iterator[dict[str, Any]]:
 
 
 def _figures(stop: Stop, folder: Path) -> Iterator[dict[str, Any]]:
-    """The figures of an executed notebook that the page shows, each with its title and its place there.
+    """Yield the figures of an executed notebook that the page shows, each with its title and its place there.
 
     Args:
         stop: whose notebook it is.
@@ -348,7 +352,9 @@ def _figures(stop: Stop, folder: Path) -> Iterator[dict[str, Any]]:
 
 
 def _open_trained(stops: Sequence[Stop], results: Sequence[Outcome]) -> list[Result]:
-    """The trained models that the explorer of the tour asks; none where one of them was not trained."""
+    """Return the trained models that the explorer of the tour asks; none where one of them was not
+    trained.
+    """
     folders = {stop.name: result.folder for stop, result in zip(stops, results, strict=True)}
     stop = next((stop for stop in stops if stop.notebook == EXPLORER and stop.models_of), None)
     if stop is None or not all((folders[name] / runs.MODEL).is_file() for name in stop.models_of):
@@ -358,7 +364,7 @@ def _open_trained(stops: Sequence[Stop], results: Sequence[Outcome]) -> list[Res
 
 
 def _disagreement_sheet(opened: Sequence[Result]) -> str:
-    """The caption on which the trained models differ most, and what each of them finds."""
+    """Return the caption on which the trained models differ most, and what each of them finds."""
     if not opened:
         return ""
     split = opened[0].split
@@ -370,7 +376,9 @@ def _disagreement_sheet(opened: Sequence[Result]) -> str:
 
 
 def _questions(opened: Sequence[Result]) -> list[dict[str, Any]]:
-    """The captions on which the trained models differ most, each with the first images of every model."""
+    """Return the captions on which the trained models differ most, each with the first images of every
+    model.
+    """
     if not opened:
         return []
     split = opened[0].split
@@ -383,7 +391,7 @@ def _questions(opened: Sequence[Result]) -> list[dict[str, Any]]:
 
 
 def _first_answers(run: Result, caption: int) -> dict[str, Any]:
-    """The first images that a model finds for a caption, and what the truth says of each of them."""
+    """Return the first images that a model finds for a caption, and what the truth says of each of them."""
     split = run.split
     grade = compare.make_grader(split)
     images = np.argsort(-run.scores_of("t2i")[:, caption], kind="stable")[:ANSWERS]

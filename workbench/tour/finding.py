@@ -191,7 +191,7 @@ def describe_ranks(rows: pd.DataFrame) -> str:
 
 
 def true_captions_by_level() -> Values:
-    """``(levels + 1,)`` captions of each level that are true of a test image, on average."""
+    """Return ``(levels + 1,)`` captions of each level that are true of a test image, on average."""
     split = data.load("scenes", split="test")
     assert split.level is not None
     return np.bincount(split.level[split.judgements["exact"].captions]) / len(split.image_ids)

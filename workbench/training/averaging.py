@@ -22,8 +22,8 @@ State = dict[str, Tensor]
 
 
 def best_epoch(history: Sequence[Mapping[str, float]], select: str, *, smaller: bool = False) -> int:
-    """The row of a history whose validation is best; of equal ones the first, so that epoch 0 is best only
-    where nothing that was trained is better.
+    """Return the row of a history whose validation is best; of equal ones the first, so that epoch 0 is best
+    only where nothing that was trained is better.
 
     Args:
         history: one mapping an epoch, as ``fit`` returns it.
@@ -35,7 +35,7 @@ def best_epoch(history: Sequence[Mapping[str, float]], select: str, *, smaller: 
 
 
 def update_result(result: State, weights: State, *, epoch: int, swa_from: int, best: bool) -> State:
-    """The weights that a run would end with after this epoch.
+    """Return the weights that a run would end with after this epoch.
 
     Args:
         result: those of the epochs before; empty at first.
@@ -60,7 +60,9 @@ def update_result(result: State, weights: State, *, epoch: int, swa_from: int, b
 
 
 def batch_norms(model: nn.Module) -> list[Any]:
-    """Batch norms that train; those of a frozen part stay as they are. The model must be in training mode."""
+    """Return batch norms that train; those of a frozen part stay as they are. The model must be in training
+    mode.
+    """
     return [
         part
         for part in model.modules()
@@ -118,5 +120,5 @@ class Momentum:
             buffer.copy_(latest)
 
     def state(self) -> State:
-        """The weights and buffers that are its own, by name."""
+        """Return the weights and buffers that are its own, by name."""
         return {name: value for name, value in self.pair.state_dict().items() if name not in self.shared}

@@ -47,7 +47,7 @@ class Pixels:
         self._read_images: OrderedDict[int, Tensor] = OrderedDict()
 
     def __call__(self, rows: Rows) -> Tensor:
-        """``(n, 3, H, W)`` uint8 pixels of these image rows."""
+        """Return ``(n, 3, H, W)`` uint8 pixels of these image rows."""
         numbers = rows.tolist()
         read = (
             list(map(self._read_image, numbers))
@@ -67,7 +67,7 @@ class Pixels:
 
 
 def region_reader(split: Split) -> Reader:
-    """Reads a split's region features as float32.
+    """Return a reader of a split's region features as float32.
 
     Raises:
         ValueError: the split has none.
@@ -105,7 +105,8 @@ class Source:
     negatives: Negatives | None = None
 
     def batch(self, captions: Rows, *, inputs: bool = True) -> Batch:
-        """The batch of these caption rows; each image stands in it once, however many of its captions do.
+        """Return the batch of these caption rows; each image stands in it once, however many of its captions
+        do.
 
         Args:
             captions: caption rows.
@@ -131,28 +132,28 @@ class Source:
         )
 
     def images_of(self, captions: Rows) -> tuple[Rows, Rows]:
-        """The distinct images of these captions in order of first occurrence, and where each caption's image
-        stands there.
+        """Return the distinct images of these captions in order of first occurrence, and where each caption's
+        image stands there.
         """
         distinct, first, inverse = np.unique(self.split.own[captions], return_index=True, return_inverse=True)
         order = np.argsort(first)
         return distinct[order], np.argsort(order)[inverse]
 
     def of_images(self, rows: Rows) -> Batch:
-        """A batch of images without captions, for evaluation."""
+        """Return a batch of images without captions, for evaluation."""
         inputs = {name: read(rows) for name, read in self.inputs.items()}
         return Batch(
             [self.split.image_ids[row] for row in rows], [], torch.empty(0, dtype=torch.long), inputs
         )
 
     def of_captions(self, rows: Rows) -> Batch:
-        """A batch of captions without images, for evaluation; ``own`` keeps the rows of the split."""
+        """Return a batch of captions without images, for evaluation; ``own`` keeps the rows of the split."""
         ids = [self.split.caption_ids[row] for row in rows]
         taken = {name: signal.take(rows) for name, signal in self.signals.items()}
         return Batch([], ids, torch.from_numpy(self.split.own[rows]), signals=taken)
 
     def of_texts(self, captions: Rows, *, seed: int) -> tuple[Rows, Callable[[Rows], Batch]]:
-        """What a text encoder reads of a batch, and what makes batches of it.
+        """Return what a text encoder reads of a batch, and what makes batches of it.
 
         Args:
             captions: the batch's caption rows; further texts that are drawn for it follow them.
@@ -165,7 +166,7 @@ class Source:
 
 
 def move_batch(batch: Batch, device: torch.device) -> Batch:
-    """The batch with all its tensors on a device."""
+    """Return the batch with all its tensors on a device."""
     moved = ("own", "inputs", "signals", "relevance", "labels", "also")
     return replace(batch, **send_to_device({name: getattr(batch, name) for name in moved}, device))
 
@@ -185,7 +186,7 @@ class BatchShard:
     captions: Sequence[Batch]
 
     def to(self, device: torch.device) -> Self:
-        """The shard with all its tensors on a device."""
+        """Return the shard with all its tensors on a device."""
         moved = {id(batch): move_batch(batch, device) for batch in (self.batch, *self.images, *self.captions)}
         images = [moved[id(batch)] for batch in self.images]
         captions = [moved[id(batch)] for batch in self.captions]
@@ -225,7 +226,7 @@ class Shards(Dataset[BatchShard]):
         return BatchShard(batch, parts, captions)
 
     def _read_images(self, images: Rows, places: Rows, mixture: Mixture | None) -> Batch:
-        """Some of a batch's images; where they are mixed, their partners are read with them."""
+        """Return some of a batch's images; where they are mixed, their partners are read with them."""
         if mixture is None:
             return self.source.of_images(images[places])
         needed = np.union1d(places, mixture.partner[places])
@@ -235,13 +236,13 @@ class Shards(Dataset[BatchShard]):
         return replace(batch, image_ids=ids, inputs=inputs)
 
     def _own_places(self, count: int) -> list[Rows]:
-        """The places in the batch that this process encodes, chunk by chunk."""
+        """Return the places in the batch that this process encodes, chunk by chunk."""
         places = np.array_split(np.arange(count), self.world)[self.rank]
         return np.array_split(places, max(1, -(-len(places) // self.chunk))) if self.chunk else [places]
 
 
 def loader(shards: Shards, batches: Sequence[Rows], *, workers: int = 0) -> Iterator[BatchShard]:
-    """The shard that falls to this process of every batch in the given order.
+    """Yield the shard that falls to this process of every batch in the given order.
 
     Args:
         shards: makes them.

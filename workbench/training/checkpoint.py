@@ -47,7 +47,7 @@ class TrainingPosition:
     made_from: Mapping[str, Any]
 
     def last(self) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
-        """Tensors and facts of the checkpoint that the run goes on from; ``None`` = there is none.
+        """Return tensors and facts of the checkpoint that the run goes on from; ``None`` = there is none.
 
         Raises:
             ChecksumError: it is damaged, or made from something else, or the run ended, kept no optimiser
@@ -133,7 +133,7 @@ def drop_state(folder: Path) -> None:
 
 
 def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Tensors and facts of a file that ``write`` made.
+    """Return tensors and facts of a file that ``write`` made.
 
     Raises:
         ChecksumError: the file is not such a checkpoint, or it is damaged.
@@ -151,7 +151,8 @@ def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
 
 
 def read_facts(path: Path) -> dict[str, Any]:
-    """The facts of a file that ``write`` made; its tensors are neither read nor held against the checksum.
+    """Return the facts of a file that ``write`` made; its tensors are neither read nor held against the
+    checksum.
 
     Raises:
         ChecksumError: the file is not such a checkpoint.
@@ -182,7 +183,7 @@ def _checksum(tensors: Mapping[str, Tensor], facts: str) -> str:
 
 
 def tensors_under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The tensors whose names begin with ``prefix.``, without it."""
+    """Return the tensors whose names begin with ``prefix.``, without it."""
     return {
         name.removeprefix(f"{prefix}."): tensor
         for name, tensor in tensors.items()
@@ -191,7 +192,7 @@ def tensors_under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tenso
 
 
 def optimiser_tensors(optimiser: Optimizer) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """The optimiser's state as named tensors, and its plain numbers as facts."""
+    """Return the optimiser's state as named tensors, and its plain numbers as facts."""
     named = flatten(optimiser.state_dict()["state"])
     tensors = {name: value for name, value in named.items() if isinstance(value, Tensor)}
     return tensors, {name: value for name, value in named.items() if name not in tensors}
@@ -209,7 +210,7 @@ def restore_optimiser(
 
 
 def random_state(device: torch.device) -> dict[str, Tensor]:
-    """State of the generators that dropout draws from."""
+    """Return the state of the generators that dropout draws from."""
     states = {"cpu": torch.get_rng_state()}
     return states | ({"cuda": torch.cuda.get_rng_state(device)} if device.type == "cuda" else {})
 
@@ -222,7 +223,7 @@ def restore_random_state(states: Mapping[str, Tensor], device: torch.device) -> 
 
 
 def copy_weights(model: nn.Module, objective: nn.Module) -> dict[str, Tensor]:
-    """Copies of all weights and buffers of model and objective, by prefix."""
+    """Return copies of all weights and buffers of model and objective, by prefix."""
     both = flatten({"model": model.state_dict(), "objective": objective.state_dict()})
     return {name: tensor.detach().clone() for name, tensor in both.items()}
 

@@ -174,7 +174,7 @@ class Training:
         return {name: value / self.steps_per_epoch for name, value in self.sums.items()}
 
     def train_step(self, shard: BatchShard) -> None:
-        """One step of the optimiser."""
+        """Take one step of the optimiser."""
         factor = optimiser.learning_rate_factor(
             self.step, steps_per_epoch=self.steps_per_epoch, settings=self.settings
         )
@@ -208,8 +208,8 @@ class Training:
         self.objective.after_step(image, text, batch)
 
     def encode(self, pair: Pair, shard: BatchShard) -> tuple[Embedding, Embedding, list[ChunkedEmbedding]]:
-        """The embeddings of the whole batch in float32, further texts behind its captions, and what takes
-        the gradient of chunks back.
+        """Return the embeddings of the whole batch in float32, further texts behind its captions, and what
+        takes the gradient of chunks back.
         """
         sides = ((pair.image.images, shard.images), (pair.text.texts, shard.captions))
         if self.settings.chunk_size:
@@ -220,7 +220,7 @@ class Training:
         return image, text, []
 
     def encoder(self, encode: Encode) -> Encode:
-        """One side of a model, as the settings have it: compiled, in half precision."""
+        """Return one side of a model, as the settings have it: compiled, in half precision."""
         encode = self.compiled(encode) if self.settings.compile else encode
 
         def embed(batch: Batch) -> Embedding:
@@ -231,7 +231,7 @@ class Training:
         return embed
 
     def epoch_order(self, epoch: int) -> list[Rows]:
-        """The caption rows of every batch of an epoch."""
+        """Return the caption rows of every batch of an epoch."""
         s = self.settings
         return samplers.epoch_batches(
             self.source.split.own,
@@ -244,7 +244,7 @@ class Training:
         )
 
     def shards(self, epoch: int, done: int = 0, mix: float = 0.0) -> Iterator[BatchShard]:
-        """What this process encodes of the batches of an epoch, without those that are done."""
+        """Yield what this process encodes of the batches of an epoch, without those that are done."""
         s = self.settings
         shards = Shards(self.source, mix=mix, seed=s.seed, chunk=s.chunk_size)
         return loader(shards, self.epoch_order(epoch)[done:], workers=s.workers)
@@ -288,7 +288,7 @@ class Training:
             raise NonFiniteLossError(f"{problem}; {self.smaller_steps()}") from error
 
     def smaller_steps(self) -> str:
-        """What makes the steps of this run smaller."""
+        """Return what makes the steps of this run smaller."""
         rate = f"lower lr={self.settings.lr}"
         norm = f"clip_norm={self.settings.clip_norm}"
         return f"{rate} or {norm}" if self.settings.clip_norm else f"{rate}, or set clip_norm, which is 0"
@@ -313,12 +313,12 @@ class Training:
         self.accelerator.log({name: value for name, value in row.items() if name != "epoch"}, step=self.step)
 
     def has_patience(self, smaller: bool) -> bool:
-        """Whether the last epochs, as many as ``patience``, may still have been too few."""
+        """Return whether the last epochs, as many as ``patience``, may still have been too few."""
         best = averaging.best_epoch(self.history, self.settings.select, smaller=smaller)
         return not self.settings.patience or len(self.history) - 1 - best < self.settings.patience
 
     def reached(self) -> str:
-        """How the last epoch ended, in a line."""
+        """Return how the last epoch ended, in a line."""
         row = self.history[-1]
         place = f"epoch {int(row['epoch'])} of {self.settings.epochs}, step {self.step}"
         loss = format_number(row["loss"], 3)
@@ -326,7 +326,7 @@ class Training:
         return f"{place}: loss {loss}, val rsum {rsum}, {format_number(row['seconds'], 0)} s"
 
     def position_line(self) -> str:
-        """Where the run is: its epoch, and the last loss that was read."""
+        """Return where the run is: its epoch, and the last loss that was read."""
         epoch = f"epoch {len(self.history)} of {self.settings.epochs}"
         return epoch if self.loss is None else f"{epoch}, loss {format_number(self.loss, 3)}"
 

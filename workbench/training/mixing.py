@@ -41,13 +41,13 @@ class Mixture:
     corner: NDArray[np.float64]
 
     def labels(self, positives: Tensor) -> Tensor:
-        """``(I, T)`` float labels: those of the image and those of the other one, by weight."""
+        """Return ``(I, T)`` float labels: those of the image and those of the other one, by weight."""
         own = positives.float()
         weight = torch.from_numpy(self.weight).float()[:, None].to(positives.device)
         return weight * own + (1 - weight) * own[torch.from_numpy(self.partner).to(positives.device)]
 
     def mix(self, values: Tensor, read: Rows, places: Rows) -> Tensor:
-        """Inputs of the images at ``places``.
+        """Return inputs of the images at ``places``.
 
         Args:
             values: ``(n, 3, H, W)`` pixels or ``(n, K, D)`` regions of the images that were read.
@@ -88,14 +88,14 @@ def draw_mixture(captions: Rows, images: int, *, share: float, seed: int) -> Mix
 
 
 def blend(image: Tensor, partner: Tensor, weight: float) -> Tensor:
-    """Mixup of two images ``(3, H, W)``; integers are rounded."""
+    """Return mixup of two images ``(3, H, W)``; integers are rounded."""
     mixed = weight * image + (1 - weight) * partner
     return mixed if image.is_floating_point() else mixed.round().to(image.dtype)
 
 
 def paste(image: Tensor, partner: Tensor, weight: float, corner: NDArray[np.float64]) -> Tensor:
-    """CutMix of two images ``(3, H, W)``: a rectangle of their shape and of area ``1 - weight`` comes from
-    the partner.
+    """Return CutMix of two images ``(3, H, W)``: a rectangle of their shape and of area ``1 - weight`` comes
+    from the partner.
     """
     side = np.sqrt(1 - weight)
     shape = np.array(image.shape[1:])
@@ -107,7 +107,7 @@ def paste(image: Tensor, partner: Tensor, weight: float, corner: NDArray[np.floa
 
 
 def exchange_regions(regions: Tensor, partner: Tensor, weight: float, start: float) -> Tensor:
-    """Regions ``(K, D)`` of which a run of ``(1 - weight) K``, going round at the end, comes from the
+    """Return regions ``(K, D)`` of which a run of ``(1 - weight) K``, going round at the end, comes from the
     partner.
     """
     count = len(regions)

@@ -16,7 +16,8 @@ Groups = list[dict[str, Any]]
 
 
 def parameter_groups(groups: Sequence[ParameterGroup], objective: nn.Module, settings: Settings) -> Groups:
-    """Optimiser groups with their own learning rate; parameters whose rate is 0 are frozen and left out.
+    """Return optimiser groups with their own learning rate; parameters whose rate is 0 are frozen and left
+    out.
 
     Args:
         groups: the model's groups, by role and depth.
@@ -48,7 +49,7 @@ def _parameter_group(parameters: list[nn.Parameter], rate: float, decay: float) 
 
 
 def make_optimiser(groups: Groups, settings: Settings) -> Optimizer:
-    """``"adamw"`` or ``"adam"`` (PyTorch), or ``"adamp"`` (timm)."""
+    """Return ``"adamw"`` or ``"adam"`` (PyTorch), or ``"adamp"`` (timm)."""
     if settings.optimizer == "adamp":
         from timm.optim.adamp import AdamP
 
@@ -72,7 +73,9 @@ def learning_rate_factor(step: int, *, steps_per_epoch: int, settings: Settings)
 
 
 def loss_ramp(step: int, *, steps_per_epoch: int, settings: Settings) -> float:
-    """Weight of the loss at a step: 1, or rising linearly over ``ramp_epochs`` after the warm-up."""
+    """Return the weight of the loss at a step: 1, or rising linearly over ``ramp_epochs`` after the
+    warm-up.
+    """
     begin = settings.warmup_epochs * steps_per_epoch
     length = settings.ramp_epochs * steps_per_epoch
     return (step - begin + 1) / length if begin <= step < begin + length else 1.0

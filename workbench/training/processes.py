@@ -24,18 +24,18 @@ from workbench.training.settings import Settings
 
 
 def process_count() -> int:
-    """Number of processes that train together."""
+    """Return the number of processes that train together."""
     return distributed.get_world_size() if distributed.is_initialized() else 1
 
 
 def process_rank() -> int:
-    """Number of this process, also before it has met the others; 0 writes files and talks."""
+    """Return the number of this process, also before it has met the others; 0 writes files and talks."""
     return int(os.environ.get("RANK", "0"))
 
 
 def gather(embedding: Embedding) -> Embedding:
-    """The embeddings of all processes, in the order of their ranks, its own with gradient; with one process
-    the embedding itself.
+    """Return the embeddings of all processes, in the order of their ranks, its own with gradient; with one
+    process the embedding itself.
     """
     if process_count() == 1:
         return embedding
@@ -51,7 +51,7 @@ def gather(embedding: Embedding) -> Embedding:
 
 
 def _gather_tensors(value: Tensor, shapes: list[tuple[int, ...]]) -> list[Tensor]:
-    """The tensors of all processes, which travel padded to the largest."""
+    """Return the tensors of all processes, which travel padded to the largest."""
     missing = np.max(shapes, axis=0) - value.shape
     # PyTorch takes two numbers a dimension, the last dimension first
     margins = np.stack([np.zeros_like(missing), missing[::-1]], axis=1)
@@ -84,7 +84,7 @@ def average_gradients(parameters: Iterable[nn.Parameter]) -> None:
 
 
 def _gradient_or_zeros(parameter: Tensor) -> Tensor:
-    """The gradient; zeros where the shard leaves a parameter unused that another shard uses."""
+    """Return the gradient; zeros where the shard leaves a parameter unused that another shard uses."""
     return torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
 
 
@@ -125,7 +125,7 @@ def check_machine(device: str, tracker: str = "") -> None:
 
 
 def make_accelerator(settings: Settings, folder: Path | None) -> Accelerator:
-    """Device, precision and tracker of the settings.
+    """Return device, precision and tracker of the settings.
 
     Args:
         settings: how to train.

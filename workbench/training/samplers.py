@@ -23,7 +23,7 @@ def group_by_image(
     rng: np.random.Generator,
     arrange: Callable[[Rows], Rows] | None = None,
 ) -> list[Rows]:
-    """An epoch of ``size`` images a batch with ``captions_per_image`` captions each.
+    """Return an epoch of ``size`` images a batch with ``captions_per_image`` captions each.
 
     Every caption is visited. The epoch goes through all images once a round; where the captions of an image
     do not divide into whole groups, the last group is filled up with captions of its first one.
@@ -57,7 +57,7 @@ def group_by_image(
 
 
 def _cut_batches(order: Rows, size: int) -> list[Rows]:
-    """Whole batches of ``size``; where there is not even one, all rows as one batch."""
+    """Return whole batches of ``size``; where there is not even one, all rows as one batch."""
     whole = len(order) // size
     return [order] if whole == 0 else list(order[: whole * size].reshape(whole, size))
 
@@ -72,7 +72,8 @@ def epoch_batches(
     clusters: Rows | None = None,
     clusters_per_batch: int = 0,
 ) -> list[Rows]:
-    """The caption rows of every batch of one epoch; depends on ``seed`` and the epoch's ``number`` alone.
+    """Return the caption rows of every batch of one epoch; depends on ``seed`` and the epoch's ``number``
+    alone.
 
     With one caption an image it is the classic epoch: all captions in random order; a short last batch is
     left out.
@@ -111,8 +112,8 @@ def epoch_batches(
 def neighbours_together(
     images: Rows, clusters: Rows, each: int, per_batch: int, rng: np.random.Generator
 ) -> Rows:
-    """Images in random order, neighbours together: ``each`` images from each of ``per_batch`` clusters, and
-    so on.
+    """Return images in random order, neighbours together: ``each`` images from each of ``per_batch``
+    clusters, and so on.
 
     Clusters are drawn with a chance proportional to what is left of them. What is left when fewer than
     ``per_batch`` clusters have ``each`` images comes last, cluster by cluster.
@@ -139,8 +140,8 @@ def neighbours_together(
 
 
 def mean_regions(regions: NDArray[Any], *, chunk: int = 256) -> NDArray[np.float32]:
-    """``(I, D)`` mean region of each image, read a chunk at a time since features are usually memory-mapped.
-    Rows of zeros are padding and no regions.
+    """Return ``(I, D)`` mean region of each image, read a chunk at a time since features are usually
+    memory-mapped. Rows of zeros are padding and no regions.
 
     Args:
         regions: ``(I, K, D)``.
@@ -156,7 +157,7 @@ def mean_regions(regions: NDArray[Any], *, chunk: int = 256) -> NDArray[np.float
 
 
 def k_means(features: NDArray[Any], clusters: int, *, seed: int) -> Rows:
-    """The cluster of each row by k-means.
+    """Return the cluster of each row by k-means.
 
     Args:
         features: ``(I, D)``.

@@ -220,7 +220,7 @@ def computing_threads(count: int) -> Iterator[None]:
 
 @contextmanager
 def deterministic_algorithms(wanted: bool) -> Iterator[None]:
-    """Within the block PyTorch takes the deterministic form of each operation, where ``wanted``.
+    """Take the deterministic form of each PyTorch operation within the block, where ``wanted``.
 
     Raises:
         RuntimeError: an operation has no such form; the message names it and the setting that allows it.

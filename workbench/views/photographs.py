@@ -21,7 +21,7 @@ FRAME = "#0072b2"
 
 
 def image_or_card(split: Split, row: int) -> Image.Image:
-    """The photograph of an image, or its card.
+    """Return the photograph of an image, or its card.
 
     Args:
         split: opens the photographs.
@@ -42,7 +42,8 @@ def image_or_card(split: Split, row: int) -> Image.Image:
 
 
 def caption_card(captions: list[str], boxes: Array | None = None) -> Image.Image:
-    """A card in the place of a photograph: the frames of the regions, where they are known, and the captions.
+    """Return a card in the place of a photograph: the frames of the regions, where they are known, and the
+    captions.
 
     Args:
         captions: as many as there is room for are written; letters that the drawing font lacks become

@@ -35,7 +35,7 @@ Filter = str | Sequence[str] | None
 
 @cache
 def _read_all() -> pd.DataFrame:
-    """All rows in the order of the file; a dash, where a paper prints no number, is NaN."""
+    """Return all rows in the order of the file; a dash, where a paper prints no number, is NaN."""
     rows = pd.read_csv(FILE, sep="\t", dtype=str, keep_default_na=False)
     return rows.assign(value=rows["printed"].replace("-", "nan").astype(float))
 
@@ -91,7 +91,7 @@ def _values(name: str, choice: str | Sequence[str]) -> list[str]:
 
 
 def wide_table(rows: pd.DataFrame) -> pd.DataFrame:
-    """One line for each row of a paper's table, one column a metric, in the order of the papers.
+    """Return one line for each row of a paper's table, one column a metric, in the order of the papers.
 
     Args:
         rows: what ``load`` gave.
@@ -147,7 +147,7 @@ PROTOCOLS = {
 
 
 def folds_of(dataset: str, protocol: str, images: int) -> int:
-    """In how many galleries to measure one's own numbers, so that they stand beside these rows.
+    """Return in how many galleries to measure one's own numbers, so that they stand beside these rows.
 
     Args:
         dataset: of the printed rows.
@@ -174,7 +174,7 @@ def explain_mismatch(
     folds: int = 1,
     training: str = "",
 ) -> str:
-    """Why a number of one's own does not compare with the rows of a data set and protocol.
+    """Return why a number of one's own does not compare with the rows of a data set and protocol.
 
     Args:
         dataset: of the printed rows, e.g. ``"MS-COCO 1K"``.
@@ -222,7 +222,7 @@ REASONS = {
 
 
 def printed_sums(rows: pd.DataFrame | None = None) -> pd.DataFrame:
-    """Every printed sum beside the sum of its printed parts.
+    """Return every printed sum beside the sum of its printed parts.
 
     Args:
         rows: what ``load`` gave; ``None`` = all. A row whose sum or whose parts are not all there is left

@@ -144,8 +144,8 @@ class Graph(Encoder):
         augmentation: Mapping[str, Any] | None = None,
         **_: Any,
     ) -> dict[str, dict[str, Any]]:
-        """``graph_tokens``, its phrases as this concept encoder reads them, kept beside the image features;
-        maybe captions.
+        """Return ``graph_tokens``, its phrases as this concept encoder reads them, kept beside the image
+        features; maybe captions.
         """
         chosen = Concepts(**(concepts or {}))
         reads: dict[str, Any] = {}
@@ -160,8 +160,8 @@ class Graph(Encoder):
 
     @classmethod
     def complete(cls, options: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:
-        """Without its tag a text tower would no longer say which activation its weights need; and where
-        weights follow, those of a text encoder that trains are among them.
+        """Name the model with the activation that its weights need, since the tag is not kept; and
+        where weights follow, those of a text encoder that trains are among them.
         """
         done = super().complete(options, facts)
         concepts = options.get("concepts") or {}
@@ -209,7 +209,7 @@ class Graph(Encoder):
         )
 
     def _layers(self, count: int, value_dropout: float) -> nn.ModuleList:
-        """Layers of graph attention."""
+        """Return layers of graph attention."""
         heads = self.structure.heads
         residual = self.structure.residual
         return nn.ModuleList(
@@ -227,7 +227,7 @@ class Graph(Encoder):
         return nodes
 
     def _contextualise(self, graphs: Graphs, entities: Tensor, relations: Tensor) -> Tensor:
-        """Entities with the code of their place and what their relations say."""
+        """Return entities with the code of their place and what their relations say."""
         if self.code is not None and self.code_norm is not None:
             mask = graphs.mask
             code = position_code(mask.shape[1], CODE).to(entities).expand(len(mask), -1, -1)
@@ -244,7 +244,7 @@ class Graph(Encoder):
         return entities if self.context_norm is None else self.dropout(self.context_norm(entities))
 
     def _attend_jointly(self, graphs: Graphs, nodes: Tensor, stars: Tensor, relations: Tensor) -> Tensor:
-        """Objects and attributes in one graph; returns the objects."""
+        """Return objects and attributes in one graph; returns the objects."""
         objects = self._contextualise(graphs, nodes[: len(graphs.objects)], relations)
         holder = graphs.attributes.nonzero(as_tuple=True)[0]
         loops = torch.arange(len(nodes), device=nodes.device).expand(2, -1)
@@ -255,12 +255,14 @@ class Graph(Encoder):
         return self._attend(both, torch.cat([objects, nodes[len(objects) :]]), edges)[: len(objects)]
 
     def text_backbone(self) -> dict[str, int]:
-        """Pre-trained word vectors, or the text tower by depth."""
+        """Return pre-trained word vectors, or the text tower by depth."""
         return {f"reader.{name}": depth for name, depth in self.reader.depths().items()}
 
 
 def _entity_vectors(graphs: Graphs, read: Mapping[str, Tensor]) -> Tensor:
-    """``(N, D)`` unit vectors of the entities, each the mean of what its object and its attributes mean."""
+    """Return ``(N, D)`` unit vectors of the entities, each the mean of what its object and its attributes
+    mean.
+    """
     objects = torch.arange(len(graphs.objects), device=graphs.objects.device)
     holder = torch.cat([objects, graphs.attributes.nonzero(as_tuple=True)[0]])
     phrases = torch.cat([read["objects"], read["attributes"]])

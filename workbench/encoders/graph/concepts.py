@@ -111,7 +111,7 @@ class Reader(nn.Module):
         self.width = width
 
     def forward(self, words: Tensor, rows: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Vectors of all phrases that occur; each distinct one is read once.
+        """Return vectors of all phrases that occur; each distinct one is read once.
 
         Args:
             words: ``(U, L)`` token ids of the distinct phrases, or their vectors ``(U, width)``.
@@ -124,7 +124,7 @@ class Reader(nn.Module):
         return {kind: vectors[at] for kind, at in rows.items()}
 
     def read(self, words: Tensor) -> Tensor:
-        """``(n, width)`` of phrases, or of captions.
+        """Return ``(n, width)`` of phrases, or of captions.
 
         Raises:
             ValueError: vectors that are given have another width.
@@ -134,7 +134,7 @@ class Reader(nn.Module):
         return words
 
     def depths(self) -> dict[str, int]:
-        """Blocks between each pre-trained parameter and the top, for rates that fall with it."""
+        """Return blocks between each pre-trained parameter and the top, for rates that fall with it."""
         return {}
 
 
@@ -170,7 +170,7 @@ class WordGru(Reader):
         self.singular = _id_map(singulars, self.words.num_embeddings)
 
     def forward(self, words: Tensor, rows: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Each kind by a GRU of its own; in training every occurrence is touched by itself."""
+        """Return each kind by a GRU of its own; in training every occurrence is touched by itself."""
         return {kind: self._read(kind, words, at) for kind, at in rows.items()}
 
     def _read(self, kind: str, words: Tensor, at: Tensor) -> Tensor:
@@ -198,7 +198,7 @@ class WordGru(Reader):
         return mask_and_delete(ids, mask=p.mask, delete=0 if alone else p.delete, whole=alone)
 
     def depths(self) -> dict[str, int]:
-        """Word vectors that are pre-trained."""
+        """Return word vectors that are pre-trained."""
         return {"words.weight": 0} if self.warm_start else {}
 
 
@@ -214,13 +214,13 @@ class PieceReader(Reader):
         self.backbone = TextBackbone(model, width, weights=weights)
 
     def read(self, words: Tensor) -> Tensor:
-        """``(n, width)`` means of the word pieces ``(n, L)``."""
+        """Return ``(n, width)`` means of the word pieces ``(n, L)``."""
         real = (words != 0)[..., None]
         means: Tensor = (self.backbone(words) * real).sum(1) / real.sum(1)
         return means
 
     def depths(self) -> dict[str, int]:
-        """The encoder's parameters."""
+        """Return the encoder's parameters."""
         return {f"backbone.{name}": depth for name, depth in self.backbone.depths().items()}
 
 
@@ -245,11 +245,11 @@ class TextTower(Reader):
             parameter.requires_grad_(not name.startswith("logit_"))
 
     def read(self, words: Tensor) -> Tensor:
-        """``(n, width)`` unit vectors of phrases or captions, ``(n, L)`` token ids."""
+        """Return ``(n, width)`` unit vectors of phrases or captions, ``(n, L)`` token ids."""
         return normalize(read_text(self.tower, words, joint=True)[0], dim=-1)
 
     def depths(self) -> dict[str, int]:
-        """The tower's parameters."""
+        """Return the tower's parameters."""
         return {f"tower.{name}": depth for name, depth in depths(self.tower).items()}
 
 
@@ -267,8 +267,8 @@ def reader_of(
 
 
 def plural_ids(vocabulary: Sequence[str]) -> dict[int, int]:
-    """Id of a noun's plural by id of its singular, where a vocabulary holds both; by spelling, and a few by
-    heart.
+    """Return the id of a noun's plural by id of its singular, where a vocabulary holds both; by spelling, and
+    a few by heart.
     """
     place = {word: FIRST_WORD + row for row, word in enumerate(vocabulary)}
     plurals: dict[int, int] = {}
@@ -282,7 +282,7 @@ def plural_ids(vocabulary: Sequence[str]) -> dict[int, int]:
 
 
 def _id_map(numbers: Mapping[int, int], count: int) -> nn.Buffer:
-    """``(count,)`` another id for each id, itself where there is none; not part of the state."""
+    """Return ``(count,)`` another id for each id, itself where there is none; not part of the state."""
     return nn.Buffer(torch.tensor([numbers.get(word, word) for word in range(count)]), persistent=False)
 
 
@@ -304,8 +304,8 @@ def inflect(ids: Tensor, singular: Tensor, plural: Tensor, *, singularise: float
 
 
 def mask_and_delete(ids: Tensor, *, mask: float, delete: float, whole: bool = False) -> Tensor:
-    """Words touched in training: some become the unknown word, some are gone; one word of a phrase always
-    stays as it is, unless whole phrases may go.
+    """Return words touched in training: some become the unknown word, some are gone; one word of a phrase
+    always stays as it is, unless whole phrases may go.
 
     Args:
         ids: ``(n, L)`` token ids; start, end and padding are never touched.

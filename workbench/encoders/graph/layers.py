@@ -50,7 +50,7 @@ class Graphs:
         return torch.arange(int(counts.max()), device=counts.device) < counts[:, None]
 
     def stars(self) -> tuple[Tensor, Tensor]:
-        """Every attribute as a node after the objects.
+        """Return every attribute as a node after the objects.
 
         Returns:
             ``(M,)`` phrases of the attributes, and ``(2, E)`` edges over ``N + M`` nodes: each object attends
@@ -63,7 +63,7 @@ class Graphs:
         return self.attributes[holder, column], edges
 
     def links(self) -> Tensor:
-        """``(2, E)`` edges between objects that are related, both ways, each once, and a loop at each
+        """Return ``(2, E)`` edges between objects that are related, both ways, each once, and a loop at each
         object.
         """
         loops = torch.arange(len(self.objects), device=self.objects.device)
@@ -73,14 +73,14 @@ class Graphs:
 
 
 def same_caption(owner: Tensor) -> Tensor:
-    """``(2, E)`` all pairs of nodes of the same caption, a node with itself among them; ``owner`` is
+    """Return ``(2, E)`` all pairs of nodes of the same caption, a node with itself among them; ``owner`` is
     ``(N,)``.
     """
     return (owner[:, None] == owner[None, :]).nonzero().T
 
 
 def pack(signal: Mapping[str, Tensor]) -> Graphs:
-    """The graphs of a batch, from what the signal ``graph_tokens`` gives."""
+    """Return the graphs of a batch, from what the signal ``graph_tokens`` gives."""
     real = signal["objects"] != 0
     row = (real.flatten().cumsum(0) - 1).view_as(real)
     caption, number = (signal["relations"][..., 1] != 0).nonzero(as_tuple=True)
@@ -123,7 +123,7 @@ def drop_at_random(graphs: Graphs, *, objects: float, attributes: float, relatio
 
 
 def limit_attributes(graphs: Graphs, most: int, *, at_random: bool) -> Graphs:
-    """So many attributes of each object.
+    """Return at most so many attributes of each object.
 
     Args:
         graphs: a batch.
@@ -146,7 +146,7 @@ SLOPE = 0.2
 
 
 def segment_softmax(scores: Tensor, segment: Tensor, segments: int) -> Tensor:
-    """Softmax over the rows that share a segment, in float32 at least.
+    """Return the softmax over the rows that share a segment, in float32 at least.
 
     Args:
         scores: ``(E, H)``.
@@ -166,7 +166,7 @@ def segment_softmax(scores: Tensor, segment: Tensor, segments: int) -> Tensor:
 
 
 def segment_mean(rows: Tensor, segment: Tensor, segments: int) -> Tensor:
-    """``(segments, D)`` mean of the rows ``(E, D)`` of each segment; an empty segment has 0."""
+    """Return ``(segments, D)`` mean of the rows ``(E, D)`` of each segment; an empty segment has 0."""
     count = torch.bincount(segment, minlength=segments).clamp(min=1)
     return rows.new_zeros(segments, rows.shape[1]).index_add(0, segment, rows) / count[:, None].to(rows.dtype)
 
@@ -174,7 +174,7 @@ def segment_mean(rows: Tensor, segment: Tensor, segments: int) -> Tensor:
 def attention_weights(
     target: Tensor, source: Tensor, affinity: Tensor, bias: Tensor, edges: Tensor
 ) -> Tensor:
-    """Share of its attention that a node gives to each of its neighbours, head by head.
+    """Return the share of its attention that a node gives to each of its neighbours, head by head.
 
     Args:
         target: ``(N, H, d)`` nodes as those that attend, ``W_t x``.
@@ -191,8 +191,8 @@ def attention_weights(
 
 
 def aggregate(weights: Tensor, values: Tensor, edges: Tensor) -> Tensor:
-    """``(N, H, d)`` sums of the neighbours' values ``(N, H, d)``, weighted by ``(E, H)``; a node without
-    edges has 0.
+    """Return ``(N, H, d)`` sums of the neighbours' values ``(N, H, d)``, weighted by ``(E, H)``; a node
+    without edges has 0.
     """
     carried = weights.to(values.dtype)[..., None] * values[edges[1]]
     return torch.zeros_like(values).index_add(0, edges[0], carried)
@@ -201,7 +201,7 @@ def aggregate(weights: Tensor, values: Tensor, edges: Tensor) -> Tensor:
 def edge_context(
     active: Tensor, passive: Tensor, subject: Tensor, thing: Tensor, nodes: int, *, mean: str
 ) -> Tensor:
-    """What a node's relations tell about it, to be added to the node.
+    """Return what a node's relations tell about it, to be added to the node.
 
     Args:
         active: ``(R, D)`` each relation as its subject sees it.

@@ -61,8 +61,8 @@ class CrossAttention:
     temperature: Positive | None = None
 
     def scores(self, image: Embedding, text: Embedding) -> Tensor:
-        """``(I, T)`` scores of all pairs: a few images at a time, so that memory stays bounded, with captions
-        of like length, so that little padding is compared.
+        """Return ``(I, T)`` scores of all pairs: a few images at a time, so that memory stays bounded, with
+        captions of like length, so that little padding is compared.
         """
         (regions, seen), (words, read) = parts_of(image), parts_of(text)
         of_image = _Side.from_parts(full_precision(regions), seen)
@@ -171,7 +171,7 @@ class EntityScorer:
     beta: Share = 0.8
 
     def scores(self, image: Embedding, text: Embedding) -> Tensor:
-        """``(I, T)`` scores of all pairs."""
+        """Return ``(I, T)`` scores of all pairs."""
         return with_entities(similarity.cosine(image.mean, text.mean), image, text, self.beta)
 
 
@@ -207,8 +207,9 @@ def scorers_with_option(option: str) -> dict[str, Any]:
 
 
 def with_entities(scores: Tensor, image: Embedding, text: Embedding, beta: float) -> Tensor:
-    """CORA, Table 4. ``beta s(v, t) + (1 - beta) min_k s(v, e_k)``: an image that lacks one of a caption's
-    things is not the caption's image, so that a caption is as good as the least of its entities lets it be.
+    """CORA, Table 4. ``beta s(v, t) + (1 - beta) min_k s(v, e_k)``: an image that lacks one of a
+    caption's things is not the caption's image, so that a caption is as good as the least of its entities
+    lets it be.
 
     Args:
         scores: ``(I, T)`` cosines with captions.
@@ -232,7 +233,7 @@ def with_entities(scores: Tensor, image: Embedding, text: Embedding, beta: float
 
 
 def parts_of(embedding: Embedding) -> tuple[Tensor, Tensor]:
-    """Parts and their mask.
+    """Return parts and their mask.
 
     Raises:
         ValueError: the embedding has none.
@@ -243,7 +244,7 @@ def parts_of(embedding: Embedding) -> tuple[Tensor, Tensor]:
 
 
 def local_of(embedding: Embedding) -> Tensor:
-    """The local vectors.
+    """Return the local vectors.
 
     Raises:
         ValueError: the embedding has none.
@@ -257,7 +258,7 @@ def local_of(embedding: Embedding) -> Tensor:
 
 
 def masked_mean(values: Tensor, mask: Tensor) -> Tensor:
-    """Mean over the last axis but one of what the mask counts as real.
+    """Return the mean over the last axis but one of what the mask counts as real.
 
     Args:
         values: ``(..., P, D)``.
@@ -275,7 +276,7 @@ def _entry_limit(limits: Mapping[str, int], where: Tensor) -> int:
 
 
 def image_blocks(of_image: Iterable[Tensor], seen: Tensor, read: Tensor) -> Iterator[tuple[Tensor, ...]]:
-    """What is known of images, so many at a time that a table of cosines with all words stays small.
+    """Yield what is known of images, so many at a time that a table of cosines with all words stays small.
 
     Args:
         of_image: each ``(I, ...)``.
@@ -301,5 +302,5 @@ class _Side(NamedTuple):
 
 
 def _weighted_length(weights: Tensor, gram: Tensor, contraction: str) -> Tensor:
-    """Length of the weighted sums of parts, from the cosines of the parts with one another."""
+    """Return the length of the weighted sums of parts, from the cosines of the parts with one another."""
     return torch.einsum(contraction, weights, gram, weights).clamp(min=EPS).sqrt()

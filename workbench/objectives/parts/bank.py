@@ -40,7 +40,7 @@ class Contrast:
 
 
 def id_numbers(ids: Sequence[str], device: torch.device) -> Tensor:
-    """``(N,)`` int64, one number an id, the same in every process and every run."""
+    """Return ``(N,)`` int64, one number an id, the same in every process and every run."""
     return torch.tensor([text_stamp(one) for one in ids], dtype=torch.int64, device=device)
 
 
@@ -59,7 +59,7 @@ class Bank(nn.Module):
         self.filled = nn.Buffer(torch.zeros((), dtype=torch.int64))
 
     def with_new(self, vectors: Tensor, image_ids: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """What the bank will hold once a batch is in it, the batch first; nothing is written.
+        """Return what the bank will hold once a batch is in it, the batch first; nothing is written.
 
         Args:
             vectors: ``(n, D)`` of the batch.
@@ -110,8 +110,8 @@ def momentum_contrast(
 
 
 def bank_contrast(anchors: Tensor, own: Tensor, bank: Tensor, tau: float) -> Tensor:
-    """One direction of AAHR's released contrast (METHODS 8.8): each anchor's own key against a bank that does
-    not hold it.
+    """Return one direction of AAHR's released contrast (METHODS 8.8): each anchor's own key against a bank
+    that does not hold it.
 
     Args:
         anchors: ``(N, D)`` unit vectors.

@@ -10,7 +10,7 @@ from workbench.records import Embedding
 
 
 def log_var(embedding: Embedding) -> Tensor:
-    """``(N, D)`` log sigma squared.
+    """Return ``(N, D)`` log sigma squared.
 
     Raises:
         ValueError: the encoder gave none; an experiment finds that out before it trains.
@@ -21,13 +21,15 @@ def log_var(embedding: Embedding) -> Tensor:
 
 
 def both_bottlenecks(image: Embedding, text: Embedding, reduction: Reduction) -> Tensor:
-    """The information bottleneck of images and of captions, added; a scalar."""
+    """Return the information bottleneck of images and of captions, added; a scalar."""
     return torch.stack(
         [bottleneck(side.mean, log_var(side), reduction=reduction) for side in (image, text)]
     ).sum()
 
 
 def matching_loss(logits: Tensor, labels: Tensor, reduction: Reduction = "mean") -> Tensor:
-    """Binary cross-entropy of all pairs, PCME++ Eq. 2: log odds ``(I, T)`` against labels in [0, 1]."""
+    """Return binary cross-entropy of all pairs, PCME++ Eq. 2: log odds ``(I, T)`` against labels in [0,
+    1].
+    """
     logits = full_precision(logits)
     return binary_cross_entropy_with_logits(logits, labels.to(logits.dtype), reduction=reduction)

@@ -44,8 +44,8 @@ class MaxSim:
     reduction: Literal["mean", "sum"] = "mean"
 
     def scores(self, image: Embedding, text: Embedding) -> Tensor:
-        """``(I, T)`` scores of all pairs, in blocks of bounded memory. An embedding without parts has one
-        vector an item, its mean.
+        """Return ``(I, T)`` scores of all pairs, in blocks of bounded memory. An embedding without parts has
+        one vector an item, its mean.
         """
         images, texts = _Vectors(image), _Vectors(text)
         if self.query == "text":
@@ -54,7 +54,7 @@ class MaxSim:
         return by_images if self.query == "image" else (by_images + self._late(texts, images).T) / 2
 
     def _late(self, queries: "_Vectors", items: "_Vectors") -> Tensor:
-        """``(Q, N)`` scores of queries with items."""
+        """Return ``(Q, N)`` scores of queries with items."""
         gallery = items.filled()
         rows = []
         for vectors, lengths in queries.in_blocks():
@@ -79,8 +79,8 @@ class _Vectors:
         self.unit = normalize(full_precision(parts), dim=-1)
 
     def filled(self) -> Tensor:
-        """``(N, P, D)`` with the first real vector in place of padding, which changes no maximum; zeros where
-        nothing is real.
+        """Return ``(N, P, D)`` with the first real vector in place of padding, which changes no maximum;
+        zeros where nothing is real.
         """
         if self.mask.all():
             return self.unit
@@ -90,7 +90,7 @@ class _Vectors:
         return torch.where(self.mask[..., None], self.unit, firsts[:, None])
 
     def in_blocks(self) -> Iterator[tuple[Tensor, Tensor]]:
-        """Real vectors ``(W, D)`` of some rows at a time, and ``(n,)`` how many each row has."""
+        """Yield real vectors ``(W, D)`` of some rows at a time, and ``(n,)`` how many each row has."""
         step = max(1, QUERY_VECTORS // max(1, self.unit.shape[1]))
         blocks = zip(torch.split(self.unit, step), torch.split(self.mask, step), strict=True)
         for unit, mask in blocks:
@@ -98,7 +98,7 @@ class _Vectors:
 
 
 def _best(vectors: Tensor, items: Tensor, lengths: Tensor) -> Tensor:
-    """``(n, N)`` sums of the best cosines.
+    """Return ``(n, N)`` sums of the best cosines.
 
     Args:
         vectors: ``(W, D)`` of the queries, one query after the other.

@@ -59,15 +59,15 @@ class Graph:
 
 
 def intra_similarity(vectors: Tensor, epsilon: float) -> Tensor:
-    """Eq. 16. ``exp(-||v_i - v_j||^2 / epsilon)`` of unit vectors ``(N, D)``; ``(N, N)`` with ones on the
-    diagonal.
+    """Eq. 16. ``exp(-||v_i - v_j||^2 / epsilon)`` of unit vectors ``(N, D)``; ``(N, N)`` with ones on
+    the diagonal.
     """
     return ((2 * cosine(vectors, vectors) - 2) / epsilon).exp()
 
 
 def cross_similarity(image: Embedding, text: Embedding) -> tuple[Tensor, Tensor]:
-    """Eq. 17. Regions and words as unit vectors: each asks for its best match on the other side, and the
-    answers are averaged.
+    """Eq. 17. Regions and words as unit vectors: each asks for its best match on the other side, and
+    the answers are averaged.
 
     Args:
         image: with ``parts (I, K, D)``.
@@ -102,8 +102,8 @@ def cross_similarity(image: Embedding, text: Embedding) -> tuple[Tensor, Tensor]
 
 
 def _best_matches(regions: Tensor, words: Tensor, shapes: list[tuple[int, int]]) -> tuple[Tensor, Tensor]:
-    """Both answers ``(i, T)`` of ``i`` images, regions ``(i, k, D)``, and the captions in the order of their
-    sizes: their words end to end, and how many captions there are of which size.
+    """Return both answers ``(i, T)`` of ``i`` images, regions ``(i, k, D)``, and the captions in the order of
+    their sizes: their words end to end, and how many captions there are of which size.
     """
     table = regions @ words.T
     sizes = [count * size for count, size in shapes]
@@ -115,20 +115,22 @@ def _best_matches(regions: Tensor, words: Tensor, shapes: list[tuple[int, int]])
 
 
 def normalise(similarity: Tensor) -> Tensor:
-    """Of Eqs. 18-23: ``D^{-1/2} S D^{-1/2}`` with the row sums ``D``; negative similarities count as none."""
+    """Compute, of Eqs. 18-23, ``D^{-1/2} S D^{-1/2}`` with the row sums ``D``; negative similarities count as
+    none.
+    """
     weights = similarity.clamp(min=0)
     root = weights.sum(1).rsqrt()
     return root[:, None] * weights * root[None, :]
 
 
 def join_blocks(of_images: Tensor, to_text: Tensor, to_image: Tensor, of_texts: Tensor) -> Tensor:
-    """``(I + T, I + T)`` from ``(I, I)``, ``(I, T)``, ``(T, I)`` and ``(T, T)``."""
+    """Return ``(I + T, I + T)`` from ``(I, I)``, ``(I, T)``, ``(T, I)`` and ``(T, T)``."""
     return torch.cat([torch.cat([of_images, to_text], dim=1), torch.cat([to_image, of_texts], dim=1)])
 
 
 def is_upper_half(block: Tensor, *, by_row: bool) -> Tensor:
-    """Bool, the shape of ``block``: at least the median of the block, or of the row; of an even number the
-    mean of the middle two.
+    """Return bool, the shape of ``block``: at least the median of the block, or of the row; of an even number
+    the mean of the middle two.
     """
     ordered = (block if by_row else block.reshape(1, -1)).sort(dim=-1).values
     n = ordered.shape[-1]
@@ -136,7 +138,8 @@ def is_upper_half(block: Tensor, *, by_row: bool) -> Tensor:
 
 
 def attention_bias(similarity: Tensor, images: int, *, alpha: float, keep: str) -> Tensor:
-    """Of Eqs. 18-23: ``alpha * S`` in the upper half of each of the four blocks, else minus infinity.
+    """Compute, of Eqs. 18-23, ``alpha * S`` in the upper half of each of the four blocks, else minus
+    infinity.
 
     Args:
         similarity: ``(N, N)`` of images, then captions.
@@ -160,7 +163,7 @@ def attention_bias(similarity: Tensor, images: int, *, alpha: float, keep: str) 
 
 
 def biased_attention(query: Tensor, key: Tensor, value: Tensor, bias: Tensor, drop: float = 0.0) -> Tensor:
-    """Of Eqs. 18-23: ``softmax(Q K^T / sqrt(d) + bias) V``.
+    """Compute, of Eqs. 18-23, ``softmax(Q K^T / sqrt(d) + bias) V``.
 
     Args:
         query: ``(H, N, d)``, one set of maps a head.
@@ -201,7 +204,7 @@ class Neighbourhood(nn.Module):
         self.query, self.key, self.value = (nn.Linear(embed_dim, embed_dim) for _ in range(3))
 
     def forward(self, image: Embedding, text: Embedding) -> tuple[Tensor, Tensor]:
-        """Enhanced embeddings: unit vectors ``(I, D)`` and ``(T, D)``."""
+        """Return enhanced embeddings: unit vectors ``(I, D)`` and ``(T, D)``."""
         n, within = len(image), self.graph.epsilon
         of_images, of_texts = intra_similarity(image.mean, within), intra_similarity(text.mean, within)
         with torch.no_grad() if self.graph.detach else nullcontext():
@@ -219,14 +222,14 @@ class Neighbourhood(nn.Module):
         return enhanced[:n], enhanced[n:]
 
     def convolve(self, hidden: Tensor, similarity: Tensor, layers: nn.ModuleList) -> Tensor:
-        """Of Eqs. 18-23: ``H' = LeakyReLU(D^{-1/2} S D^{-1/2} H W)``, layer after layer."""
+        """Compute, of Eqs. 18-23, ``H' = LeakyReLU(D^{-1/2} S D^{-1/2} H W)``, layer after layer."""
         neighbours = normalise(similarity)
         for layer in layers:
             hidden = leaky_relu(neighbours @ layer(dropout(hidden, self.graph.dropout, self.training)))
         return hidden
 
     def attend(self, hidden: Tensor, bias: Tensor) -> Tensor:
-        """The attention of all nodes ``(N, D)`` to those that the bias lets through."""
+        """Return the attention of all nodes ``(N, D)`` to those that the bias lets through."""
         query, key, value = (
             maps(hidden).unflatten(1, (self.graph.heads, -1)).transpose(0, 1)
             for maps in (self.query, self.key, self.value)

@@ -24,7 +24,7 @@ FEED_FORWARD = 1024
 
 
 def similarity_within(vectors: Tensor, epsilon: float = 1.0) -> Tensor:
-    """``exp(-|v_i - v_j| / epsilon)`` of unit vectors ``(N, D)``; ``(N, N)``."""
+    """Return ``exp(-|v_i - v_j| / epsilon)`` of unit vectors ``(N, D)``; ``(N, N)``."""
     itself = torch.eye(len(vectors), dtype=torch.bool, device=vectors.device)
     # The root would have a steep slope where rounding leaves a vector a little away from itself.
     return (-distance(cosine(vectors, vectors).masked_fill(itself, 1)) / epsilon).exp()
@@ -32,8 +32,8 @@ def similarity_within(vectors: Tensor, epsilon: float = 1.0) -> Tensor:
 
 @torch.no_grad()
 def best_matches(image: Embedding, text: Embedding) -> tuple[Tensor, Tensor]:
-    """How well its best word fits each region of every pair ``(I, T, K)``, and its best region each word
-    ``(I, T, L)``; constants, minus infinity on padding.
+    """Return how well its best word fits each region of every pair ``(I, T, K)``, and its best region each
+    word ``(I, T, L)``; constants, minus infinity on padding.
 
     Args:
         image: with ``parts (I, K, D)``.
@@ -53,7 +53,9 @@ def best_matches(image: Embedding, text: Embedding) -> tuple[Tensor, Tensor]:
 
 
 def mean_matches(matches: tuple[Tensor, Tensor], image: Embedding, text: Embedding) -> tuple[Tensor, Tensor]:
-    """Means of best matches over an image's regions ``(I, T)``, and over a caption's words ``(T, I)``."""
+    """Return means of best matches over an image's regions ``(I, T)``, and over a caption's words ``(T,
+    I)``.
+    """
     of_regions = masked_mean(matches[0][..., None], parts_of(image)[1][:, None])
     return of_regions[..., 0], masked_mean(matches[1][..., None], parts_of(text)[1][None])[..., 0].T
 
@@ -68,7 +70,7 @@ class Convolution(nn.Module):
         self.bias = nn.Parameter(torch.zeros(embed_dim))
 
     def forward(self, hidden: Tensor, relevance: Tensor) -> Tensor:
-        """``(N, D)`` from ``(N, D)`` and ``(N, N)``."""
+        """Return ``(N, D)`` from ``(N, D)`` and ``(N, N)``."""
         mapped = self.weight(dropout(hidden, self.drop, self.training))
         return leaky_relu(relevance @ mapped + self.bias, SLOPES["convolution"])
 
@@ -88,7 +90,7 @@ class ReleasedNeighbourhood(nn.Module):
         self.layer = meeting_layer(embed_dim, graph.heads, FEED_FORWARD, graph.attention_dropout)
 
     def forward(self, image: Embedding, text: Embedding) -> tuple[Tensor, Tensor]:
-        """Unit vectors ``(I, D)`` and ``(T, D)``, from the local vectors and the parts."""
+        """Return unit vectors ``(I, D)`` and ``(T, D)``, from the local vectors and the parts."""
         n = len(image)
         v, u = local_of(image), local_of(text)
         of_images, of_texts = (

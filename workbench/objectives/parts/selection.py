@@ -73,7 +73,7 @@ class Selection:
         return 0.0 if self.beta == "learned" else float(self.beta)
 
     def mask(self, difference: Tensor, beta: Tensor) -> Tensor:
-        """``(N, N)`` bool, the entries that are kept; never the diagonal where it does not count.
+        """Return ``(N, N)`` bool, the entries that are kept; never the diagonal where it does not count.
 
         Args:
             difference: ``(N, N)`` ``L``.
@@ -89,22 +89,22 @@ class Selection:
         return others & (self.lead(difference, beta) > 0)
 
     def soft_mask(self, difference: Tensor, beta: Tensor) -> Tensor:
-        """``(N, N)`` in [0, 1], the thresholds as slopes, so that ``beta`` has a gradient; ``difference``
-        gets none.
+        """Return ``(N, N)`` in [0, 1], the thresholds as slopes, so that ``beta`` has a gradient;
+        ``difference`` gets none.
         """
         return (
             (self.lead(difference.detach(), beta) / SLOPE).sigmoid().masked_fill(~self.counted(difference), 0)
         )
 
     def lead(self, difference: Tensor, beta: Tensor) -> Tensor:
-        """By how much each entry exceeds the higher one of its two thresholds."""
+        """Return by how much each entry exceeds the higher one of its two thresholds."""
         chance, counted = probability(difference), self.counted(difference)
         rows, columns = thresholds(chance, counted, beta[0]), thresholds(chance.T, counted.T, beta[1])
         compared = difference.abs() if self.rule == "printed" else chance
         return compared - torch.maximum(rows[:, None], columns[None, :])
 
     def counted(self, difference: Tensor) -> Tensor:
-        """``(N, N)`` bool, what the thresholds are made from."""
+        """Return ``(N, N)`` bool, what the thresholds are made from."""
         whole = torch.ones_like(difference, dtype=torch.bool)
         return whole if self.diagonal else whole.fill_diagonal_(False)
 
@@ -121,21 +121,21 @@ class Selections(Selection):
     intra: Annotated[Rule | Mapping[str, Any], Group(Selection)] = field(default_factory=dict)
 
     def in_order(self) -> tuple[Selection, Selection]:
-        """Those of ``inter`` and of ``intra``."""
+        """Return those of ``inter`` and of ``intra``."""
         both = {name: getattr(self, name) for name in ("rule", "beta", "keep", "diagonal")}
         inter, intra = (Selection(**both | rule_by_name(part)) for part in (self.inter, self.intra))
         return inter, intra
 
 
 def rule_by_name(given: Rule | Mapping[str, Any]) -> dict[str, Any]:
-    """A rule alone as a field by its name."""
+    """Return a rule alone as a field by its name."""
     return {"rule": given} if isinstance(given, str) else dict(given)
 
 
 def constraint_loss(
     difference: Tensor, selection: Selection, beta: Tensor, *, reduction: ScalarReduction
 ) -> Tensor:
-    """Sum of the squared differences that are kept (of their absolute values under ``"l1"``).
+    """Return the sum of the squared differences that are kept (of their absolute values under ``"l1"``).
 
     Args:
         difference: ``(N, N)``.
@@ -162,7 +162,7 @@ def constraint_loss(
 
 
 def probability(difference: Tensor) -> Tensor:
-    """How likely two instances correlate, ``sigmoid(-|L|)``, in (0, 1/2].
+    """Return how likely two instances correlate, ``sigmoid(-|L|)``, in (0, 1/2].
 
     Args:
         difference: ``L``, any shape.
@@ -171,7 +171,7 @@ def probability(difference: Tensor) -> Tensor:
 
 
 def thresholds(chance: Tensor, counted: Tensor, beta: Tensor) -> Tensor:
-    """Mean plus ``beta`` population standard deviations of every row.
+    """Return the mean plus ``beta`` population standard deviations of every row.
 
     Args:
         chance: ``(N, N)`` ``P``.
@@ -188,7 +188,7 @@ def thresholds(chance: Tensor, counted: Tensor, beta: Tensor) -> Tensor:
 
 
 def _is_among_largest(values: Tensor, count: int) -> Tensor:
-    """True for what is among the ``count`` largest of its row and of its column."""
+    """Return true for what is among the ``count`` largest of its row and of its column."""
     if count == 0:
         return torch.zeros_like(values, dtype=torch.bool)
     rows, columns = (side.topk(count, dim=1).values[:, -1:] for side in (values, values.T))

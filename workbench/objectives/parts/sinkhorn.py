@@ -41,7 +41,7 @@ class Alignment:
 
 @torch.no_grad()
 def sinkhorn(scores: Tensor, *, epsilon: float, iterations: int) -> Tensor:
-    """Soft assignment of samples to prototypes that uses all prototypes alike; no gradient passes.
+    """Return soft assignment of samples to prototypes that uses all prototypes alike; no gradient passes.
 
     Args:
         scores: ``(B, k)`` of samples and prototypes.
@@ -61,8 +61,8 @@ def sinkhorn(scores: Tensor, *, epsilon: float, iterations: int) -> Tensor:
 
 
 def prediction_loss(targets: Tensor, scores: Tensor, tau: float) -> Tensor:
-    """Cross-entropy of each row's softmax of ``scores / tau`` against ``targets``; ``(B, k)`` both, ``(B,)``
-    returned.
+    """Return the cross-entropy of each row's softmax of ``scores / tau`` against ``targets``; ``(B, k)``
+    both, ``(B,)`` returned.
     """
     return -(targets * (full_precision(scores) / tau).log_softmax(dim=1)).sum(dim=1)
 
@@ -88,7 +88,7 @@ class Prototypes(nn.Module):
             self.vectors.copy_(nn.functional.normalize(self.vectors, dim=1))
 
     def scores(self, samples: Tensor) -> Tensor:
-        """``(B, k)`` cosines of unit vectors ``(B, D)`` with the prototypes; their softmax in the
+        """Return ``(B, k)`` cosines of unit vectors ``(B, D)`` with the prototypes; their softmax in the
         ``"printed"`` form. Prototypes that are written back receive the gradient of a plain product.
         """
         if self.alignment.unit:
@@ -99,7 +99,7 @@ class Prototypes(nn.Module):
         return cosines.softmax(dim=1) if self.alignment.form == "printed" else cosines
 
     def forward(self, image: Tensor, text: Tensor) -> Tensor:
-        """Swapped prediction: each side of a pair predicts the assignment of the other.
+        """Return swapped prediction: each side of a pair predicts the assignment of the other.
 
         Args:
             image: ``(B, D)`` unit vectors.

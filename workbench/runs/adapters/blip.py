@@ -20,11 +20,11 @@ class Blip(Matching):
     kind = "BlipForImageTextRetrieval"
 
     def encode_image(self, images: Sequence[Image.Image]) -> Tensor:
-        """``(N, D)`` vectors of the contrastive head."""
+        """Return ``(N, D)`` vectors of the contrastive head."""
         return normalize(self.model.vision_proj(self._states(images)[:, 0]), dim=-1)
 
     def encode_text(self, texts: Sequence[str]) -> Tensor:
-        """``(N, D)`` vectors of the contrastive head."""
+        """Return ``(N, D)`` vectors of the contrastive head."""
         tokens = self._tokens(texts)
         encoded = self.model.text_encoder(tokens["input_ids"], attention_mask=tokens["attention_mask"])
         return normalize(self.model.text_proj(encoded[0][:, 0]), dim=-1)

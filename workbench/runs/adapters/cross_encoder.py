@@ -37,7 +37,7 @@ class CrossEncoder(Adapter):
         self.identity = identity(name, self.model, "CrossEncoder")
 
     def score(self, images: Sequence[Image.Image], texts: Sequence[str]) -> Tensor:
-        """``(N,)`` logits."""
+        """Return ``(N,)`` logits."""
         scores: Tensor = self.model.predict(
             list(zip(texts, images, strict=True)),
             activation_fn=torch.nn.Identity(),

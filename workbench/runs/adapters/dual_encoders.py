@@ -35,12 +35,12 @@ class HuggingFace(Adapter):
         self.padding = "max_length" if "siglip" in self.model.config.model_type else True
 
     def encode_image(self, images: Sequence[Image.Image]) -> Any:
-        """``(N, D)`` vectors."""
+        """Return ``(N, D)`` vectors."""
         inputs = self.processor(images=images, return_tensors="pt")
         return vectors_in(self.model.get_image_features(**inputs.to(self.model.device)))
 
     def encode_text(self, texts: Sequence[str]) -> Any:
-        """``(N, D)`` vectors; a text is cut to what the model reads."""
+        """Return ``(N, D)`` vectors; a text is cut to what the model reads."""
         cut = {"truncation": True, "max_length": self.longest} if self.longest else {}
         inputs = self.processor(text=texts, padding=self.padding, return_tensors="pt", **cut)
         return vectors_in(self.model.get_text_features(**inputs.to(self.model.device)))
@@ -60,7 +60,7 @@ def vectors_in(output: Any) -> Any:
 
 
 def _saved_as(name: str) -> tuple[Any, Any]:
-    """The class that reads a model as a whole, and the one whose weights were saved."""
+    """Return the class that reads a model as a whole, and the one whose weights were saved."""
     import transformers
 
     config = text_models.read("AutoConfig", name)
@@ -70,7 +70,7 @@ def _saved_as(name: str) -> tuple[Any, Any]:
 
 
 def _dual_encoder(name: str, whole: Any, saved: Any) -> Any:
-    """A model that encodes images and texts apart.
+    """Return a model that encodes images and texts apart.
 
     Args:
         name: a folder or a name of the hub.
@@ -94,13 +94,15 @@ def _dual_encoder(name: str, whole: Any, saved: Any) -> Any:
 
 
 def _encodes_apart(kind: Any) -> bool:
-    """Whether a class gives vectors of images and of texts, and is no part of one that writes texts."""
+    """Return whether a class gives vectors of images and of texts, and is no part of one that writes
+    texts.
+    """
     methods = all(hasattr(kind, f"get_{side}_features") for side in ("image", "text"))
     return methods and "decoder_input_ids" not in options_of(kind.forward)
 
 
 def _reads(kind: Any) -> str:
-    """A class by its name, and why it cannot be opened."""
+    """Return a class by its name, and why it cannot be opened."""
     inputs = options_of(kind.forward)
     sides = {"pixel_values": "images", "input_ids": "texts"}
     lacks = [side for field, side in sides.items() if field not in inputs]

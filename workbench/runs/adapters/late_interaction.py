@@ -40,7 +40,7 @@ class LateInteraction(Adapter):
         self.name = name
 
     def encode_image(self, images: Sequence[Image.Image]) -> list[Tensor]:
-        """``N`` times ``(P, D)`` vectors, those of the prompt among them."""
+        """Return ``N`` times ``(P, D)`` vectors, those of the prompt among them."""
         vectors = list[Tensor]()
         for start in range(0, len(images), IMAGES_AT_ONCE):
             part = list(images[start : start + IMAGES_AT_ONCE])
@@ -48,11 +48,11 @@ class LateInteraction(Adapter):
         return vectors
 
     def encode_text(self, texts: Sequence[str]) -> list[Tensor]:
-        """``N`` times ``(L, D)`` vectors, those of the query's prefix and suffix among them."""
+        """Return ``N`` times ``(L, D)`` vectors, those of the query's prefix and suffix among them."""
         return self._vectors(self.processor.process_queries(text=list(texts)))
 
     def _vectors(self, inputs: Any) -> list[Tensor]:
-        """The vectors of real tokens, item by item."""
+        """Return the vectors of real tokens, item by item."""
         inputs.pop("labels", None)
         inputs = inputs.to(self.model.device)
         embeddings = self.model(**inputs).embeddings

@@ -41,7 +41,7 @@ class Matching(Adapter):
         self.longest = text_models.least(self.processor.tokenizer.model_max_length, positions)
 
     def score(self, images: Sequence[Image.Image], texts: Sequence[str]) -> Tensor:
-        """``(N,)`` logit of "match" of pairs."""
+        """Return ``(N,)`` logit of "match" of pairs."""
         distinct, place = distinct_images(images)
         states = self._states(distinct)[place]
         tokens = self._tokens(texts)
@@ -53,7 +53,7 @@ class Matching(Adapter):
         return text_models.count_longer(self.processor.tokenizer, texts, self.longest) if self.longest else 0
 
     def _states(self, images: Sequence[Image.Image]) -> Tensor:
-        """``(N, P, D)`` states of the image encoder."""
+        """Return ``(N, P, D)`` states of the image encoder."""
         inputs = self.processor.image_processor(images=list(images), return_tensors="pt")
         states: Tensor = self.model.vision_model(pixel_values=inputs["pixel_values"].to(self.model.device))[0]
         return states
@@ -64,7 +64,7 @@ class Matching(Adapter):
         return tokens.to(self.model.device)
 
     def _matching(self, states: Tensor, seen: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
-        """``(N,)`` logits of pairs, of the states of their images and the tokens of their texts."""
+        """Return ``(N,)`` logits of pairs, of the states of their images and the tokens of their texts."""
         raise NotImplementedError
 
 

@@ -48,7 +48,7 @@ def open_adapter(library: str, name: str) -> Adapter:
 
 
 def _answering() -> set[str]:
-    """Classes of transformers that read images and write texts."""
+    """Return classes of transformers that read images and write texts."""
     from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES
 
     return {*MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES.values()}

@@ -62,14 +62,14 @@ class PCMEPP(Adapter):
         self.name, self.longest = Path(name).name, length
 
     def encode_image(self, images: Sequence[Image.Image]) -> Embedding:
-        """Mean ``(N, D)`` and log sigma squared ``(N, D)``."""
+        """Return the mean ``(N, D)`` and log sigma squared ``(N, D)``."""
         pixels = torch.stack([self.prepare(image) for image in images]).to(self.images.projection.device)
         return self.images.embedding(
             lambda: self.network.encode_image(pixels), lambda tokens: tokens[:, 0], None
         )
 
     def encode_text(self, texts: Sequence[str]) -> Embedding:
-        """Mean ``(N, D)`` and log sigma squared ``(N, D)``."""
+        """Return the mean ``(N, D)`` and log sigma squared ``(N, D)``."""
         ids = self.tokenizer(list(texts)).to(self.texts.projection.device)
         rows, ends = torch.arange(len(ids)), ids.argmax(dim=-1)
         mask = self.network.attn_mask
@@ -78,7 +78,7 @@ class PCMEPP(Adapter):
         )
 
     def scores(self, image: Embedding, text: Embedding) -> Tensor:
-        """``(I, T)`` negative closed-form sampled distances."""
+        """Return ``(I, T)`` negative closed-form sampled distances."""
         assert image.log_var is not None
         assert text.log_var is not None
         return similarity.closed_form(image.mean, image.log_var, text.mean, text.log_var)
@@ -130,7 +130,7 @@ class Branch(nn.Module):
     def embedding(
         self, encode: Callable[[], Tensor], pooled: Callable[[Tensor], Tensor], mask: Tensor | None
     ) -> Embedding:
-        """What the tower and the branch give.
+        """Return what the tower and the branch give.
 
         Args:
             encode: gives ``(N, D)`` of the tower.
@@ -148,7 +148,7 @@ class Branch(nn.Module):
 
 
 def _file(name: str, *files: str) -> Any:
-    """The first of some files that a folder or the hub has."""
+    """Return the first of some files that a folder or the hub has."""
     from transformers.utils.hub import cached_file  # slow to import
 
     for file in files[:-1]:
@@ -158,7 +158,7 @@ def _file(name: str, *files: str) -> Any:
 
 
 def _place(key: str) -> str:
-    """Where a weight of the authors' stands here."""
+    """Return where a weight of the authors' stands here."""
     for theirs, ours in (
         ("visual.uncertainty_transformer.", "images.transformer."),
         ("visual.uncertainty_proj", "images.projection"),

@@ -44,7 +44,7 @@ class Sentences(Adapter):
         return any(self.model.prompts.values())
 
     def encode_image(self, images: Sequence[Any], side: str = "", prompt: str = "") -> Any:
-        """``(N, D)`` vectors.
+        """Return ``(N, D)`` vectors.
 
         Args:
             images: or texts.
@@ -57,7 +57,7 @@ class Sentences(Adapter):
         return encode.get(side, self.model.encode)(list(images), **how)
 
     def encode_text(self, texts: Sequence[str], side: str = "", prompt: str = "") -> Any:
-        """``(N, D)`` vectors, see ``encode_image``."""
+        """Return ``(N, D)`` vectors, see ``encode_image``."""
         return self.encode_image(texts, side, prompt)
 
     def cut(self, texts: Sequence[str]) -> int:

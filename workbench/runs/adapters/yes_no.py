@@ -53,7 +53,7 @@ class YesNo(Adapter):
         self.tokens = self._first_tokens()
 
     def score(self, images: Sequence[Image.Image], texts: Sequence[str]) -> Tensor:
-        """``(N,)`` logit of the first answer less that of the second."""
+        """Return ``(N,)`` logit of the first answer less that of the second."""
         scores = []
         for first in range(0, len(texts), AT_ONCE):
             part = slice(first, first + AT_ONCE)
@@ -85,7 +85,7 @@ class YesNo(Adapter):
         return [{"role": "user", "content": [{"type": "image", "image": image}, asked]}]
 
     def _first_tokens(self) -> tuple[int, int]:
-        """The ids by which the two answers begin.
+        """Return the ids by which the two answers begin.
 
         Raises:
             ValueError: both begin with the same, or the tokenizer does not know one.

@@ -13,7 +13,7 @@ SEED = 0
 
 
 def _hubness(direction: str) -> Callable[[Material], Iterable[float]]:
-    """What counts in how many lists of the ten best each item stands."""
+    """Return what counts in how many lists of the ten best each item stands."""
 
     def count(material: Material) -> Iterable[float]:
         split = material.split
@@ -25,12 +25,12 @@ def _hubness(direction: str) -> Callable[[Material], Iterable[float]]:
 
 
 def _ranks(direction: str) -> Callable[[Material], Values]:
-    """What gives the rank of each query's best relevant item, 1 = first."""
+    """Return what gives the rank of each query's best relevant item, 1 = first."""
     return lambda material: np.asarray(material.run.ranks(direction))
 
 
 def _clusters(side: str) -> Callable[[Material], list[str]]:
-    """What names the cluster of each vector, by k-means."""
+    """Return what names the cluster of each vector, by k-means."""
 
     def name(material: Material) -> list[str]:
         from sklearn.cluster import KMeans
@@ -44,12 +44,12 @@ def _clusters(side: str) -> Callable[[Material], list[str]]:
 
 
 def count_tokens(material: Material) -> Values:
-    """``(T,)`` tokens of each caption that the model reads."""
+    """Return ``(T,)`` tokens of each caption that the model reads."""
     return material.tokens
 
 
 def is_cut(material: Material) -> Iterable[float]:
-    """``(T,)`` whether a caption is longer than the model reads."""
+    """Return ``(T,)`` whether a caption is longer than the model reads."""
     model, split = material.run.model, material.split
     source: Source = model.source(split)
     cut, longest = model.cut(source)

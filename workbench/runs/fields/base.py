@@ -57,7 +57,7 @@ class Material:
         return np.array([len(tokens) for tokens in self.run.model.spelt(self.split.captions)], dtype=float)
 
     def best_items(self, direction: str) -> Rows:
-        """``(queries, 10)`` rows of the best items of each query."""
+        """Return ``(queries, 10)`` rows of the best items of each query."""
         return np.asarray(self.run.best_items(DEPTH)[direction][1][:, :DEPTH])
 
 
@@ -83,7 +83,7 @@ class ComputedField:
     needs: str = "captions"
 
     def applies(self, material: Material) -> bool:
-        """Whether the material has what the field is computed of."""
+        """Return whether the material has what the field is computed of."""
         return CHECKS[self.needs](material)
 
     def compute(self, material: Material) -> Field:

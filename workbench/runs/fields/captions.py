@@ -16,12 +16,12 @@ NEGATIONS = {"no", "not", "without", "never", "none", "nobody", "nothing", "neit
 
 
 def count_words(material: Material) -> list[int]:
-    """``(T,)`` words of each caption."""
+    """Return ``(T,)`` words of each caption."""
     return [len(words(caption)) for caption in material.split.captions]
 
 
 def descriptiveness(material: Material) -> Iterable[float]:
-    """``(T,)`` scores of the captions with themselves as the pool, see ``text.descriptiveness``."""
+    """Return ``(T,)`` scores of the captions with themselves as the pool, see ``text.descriptiveness``."""
     return score_pool(material.split.captions)[1]
 
 
@@ -40,12 +40,12 @@ def script(text: str) -> str | None:
 
 
 def scripts(material: Material) -> list[str | None]:
-    """``(T,)`` script of each caption."""
+    """Return ``(T,)`` script of each caption."""
     return [script(caption) for caption in material.split.captions]
 
 
 def has_negation(material: Material) -> list[bool]:
-    """``(T,)`` whether a caption denies something, by its words."""
+    """Return ``(T,)`` whether a caption denies something, by its words."""
     return [is_negated(caption) for caption in material.split.captions]
 
 
@@ -59,7 +59,7 @@ def is_negated(text: str) -> bool:
 
 
 def levels(material: Material) -> Iterable[float]:
-    """``(T,)`` level of each caption, as the data say it."""
+    """Return ``(T,)`` level of each caption, as the data say it."""
     return np.asarray(material.split.level, dtype=np.float64)
 
 

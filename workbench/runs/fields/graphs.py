@@ -26,12 +26,12 @@ PLACES = _words("""
 
 
 def _counter(part: Callable[[SceneGraph], float]) -> Callable[[Material], list[float]]:
-    """What counts something in each graph."""
+    """Return what counts something in each graph."""
     return lambda material: [part(graph) for graph in material.graphs]
 
 
 def _attributes_among(words: Container[str]) -> Callable[[SceneGraph], float]:
-    """What counts the attributes of a graph that are among some words."""
+    """Return what counts the attributes of a graph that are among some words."""
     return lambda graph: sum(attribute in words for _, attribute in graph.attributes)
 
 

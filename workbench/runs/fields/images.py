@@ -12,18 +12,18 @@ from workbench.runs.fields.base import ComputedField, Material
 
 
 def aspects(material: Material) -> Iterable[float]:
-    """``(I,)`` width divided by height."""
+    """Return ``(I,)`` width divided by height."""
     return material.looks[0]
 
 
 def brightness(material: Material) -> Iterable[float]:
-    """``(I,)`` mean brightness, 0 = black, 1 = white."""
+    """Return ``(I,)`` mean brightness, 0 = black, 1 = white."""
     values: Iterable[float] = material.looks[1].mean(axis=(1, 2))
     return values
 
 
 def near_duplicates(material: Material) -> Iterable[float]:
-    """``(I,)`` how many other images look the same."""
+    """Return ``(I,)`` how many other images look the same."""
     grey = material.looks[1]
     hashes = np.packbits((grey[:, :, 1:] > grey[:, :, :-1]).reshape(len(grey), -1), axis=1)
     _, place, counts = np.unique(hashes, axis=0, return_inverse=True, return_counts=True)

@@ -9,7 +9,7 @@ from workbench.runs.fields.base import ComputedField, Material
 
 
 def _counter(side: int) -> Callable[[Material], Iterable[float]]:
-    """What counts the relevant items of each image (0) or caption (1)."""
+    """Return what counts the relevant items of each image (0) or caption (1)."""
 
     def count(material: Material) -> Iterable[float]:
         judgements = material.split.judgements

@@ -125,7 +125,7 @@ class Answer:
         return {**values, "truth": self.truth, "note": self.note}
 
     def with_more(self, more: "Answer") -> "Answer":
-        """The answer with the columns of the same question that come after it."""
+        """Return the answer with the columns of the same question that come after it."""
         items = {item.row: item for item in (*self.items, *more.items)}
         columns = tuple((*old, *new) for old, new in zip(self.columns, more.columns, strict=True))
         return replace(self, columns=columns, items=tuple(items.values()))

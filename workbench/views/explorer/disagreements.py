@@ -18,7 +18,7 @@ MOST = 100
 
 
 def disagreements(runs: Sequence[Result], by: Literal["rank", "grade"] = "rank") -> list[dict[str, Any]]:
-    """The hundred captions on which the runs differ most, one an image, most different first.
+    """Return the hundred captions on which the runs differ most, one an image, most different first.
 
     Args:
         runs: over one split.
@@ -54,7 +54,7 @@ def disagreements(runs: Sequence[Result], by: Literal["rank", "grade"] = "rank")
 
 
 def _first_grades(runs: Sequence[Result]) -> dict[int, list[float | None]]:
-    """Caption rows with the grades of the runs' first images, where these differ, one an image."""
+    """Return caption rows with the grades of the runs' first images, where these differ, one an image."""
     split = runs[0].split
     grade = compare.make_grader(split)
     if grade is None:

@@ -37,7 +37,7 @@ OTHER = {"text": "images", "caption": "images", "image": "captions", "pixels": "
 
 
 def unit_vector(vector: NDArray[Any]) -> NDArray[np.float32]:
-    """The vector at length 1.
+    """Return the vector at length 1.
 
     Raises:
         ValueError: it has no direction, e.g. since what is added and what is taken away cancel out.
@@ -65,8 +65,8 @@ class Asker:
         self._text = lru_cache(TEXTS)(lambda text: run.model.embed_texts([text]))
 
     def can_answer(self, question: Question) -> bool:
-        """Whether the run can answer: vectors without their model know images and captions of the data, and a
-        model without vectors scores one item of one kind against the other kind.
+        """Return whether the run can answer: vectors without their model know images and captions of the
+        data, and a model without vectors scores one item of one kind against the other kind.
         """
         if not is_scored_by_objective(question) and not self.has_vectors:
             return False
@@ -85,8 +85,8 @@ class Asker:
         return self.run.image.mean.shape[1] > 0
 
     def scores(self, question: Question) -> Scores:
-        """``(N,)`` scores of the gallery; by the objective where one item is asked for the other kind, else
-        cosines.
+        """Return ``(N,)`` scores of the gallery; by the objective where one item is asked for the other kind,
+        else cosines.
         """
         if not is_scored_by_objective(question):
             return np.asarray(self.cosines(self.point(question)[None], question.seeks)[0])
@@ -101,17 +101,19 @@ class Asker:
         return query_scores(self.run.model, *sides)
 
     def point(self, question: Question) -> NDArray[np.float32]:
-        """``(D,)`` unit vector of the sum of the terms."""
+        """Return ``(D,)`` unit vector of the sum of the terms."""
         terms = [term.sign * self.embed(term).mean[0].float().cpu().numpy() for term in question.terms]
         return unit_vector(np.sum(terms, axis=0))
 
     def score_sentences(self, sentences: Sequence[str], row: int | None = None) -> Scores:
-        """``(I, S)`` scores of all images with loose sentences, by the objective; of one image ``(1, S)``."""
+        """Return ``(I, S)`` scores of all images with loose sentences, by the objective; of one image ``(1,
+        S)``.
+        """
         image = self.run.image if row is None else self.run.image.take(np.array([row]))
         return self.run.model.scores(image, self.run.model.embed_texts(sentences))
 
     def embed(self, term: Term) -> Embedding:
-        """What a term is in the space of this run, one row.
+        """Return what a term is in the space of this run, one row.
 
         Raises:
             ValueError: a vector of another width than the run's.
@@ -143,7 +145,7 @@ class Asker:
         return tuple(word for word in dict.fromkeys(words) if vocabulary and word not in vocabulary)
 
     def cosines(self, points: NDArray[Any], seeks: Seeks) -> Scores:
-        """``(P, N)`` cosines of points ``(P, D)`` with the gallery."""
+        """Return ``(P, N)`` cosines of points ``(P, D)`` with the gallery."""
         if seeks == "entities":
             return self.entities.scores(points, self.number)
         side = self.run.image if seeks == "images" else self.run.text
@@ -158,7 +160,9 @@ class Asker:
 
 
 def is_scored_by_objective(question: Question) -> bool:
-    """Whether the objective itself scores the question: one item of one kind asks for the other kind."""
+    """Return whether the objective itself scores the question: one item of one kind asks for the other
+    kind.
+    """
     return len(question.terms) == 1 and OTHER.get(question.terms[0].kind) == question.seeks
 
 
@@ -193,7 +197,7 @@ class Engine:
         self._scores: Callable[[Question], tuple[Scores, ...]] = lru_cache(QUESTIONS)(self._all_scores)
 
     def answer(self, question: Question) -> Answer:
-        """What every run answers.
+        """Return what every run answers.
 
         Raises:
             ValueError: a row outside the gallery, nothing to seek, a question without a direction, or a panel
@@ -313,7 +317,7 @@ class Engine:
         return all(asker.encodes for asker in self.askers)
 
     def scores(self, question: Question) -> tuple[Scores, ...]:
-        """``(N,)`` scores of the whole gallery, one array a run, NaN where it cannot answer; the last
+        """Return ``(N,)`` scores of the whole gallery, one array a run, NaN where it cannot answer; the last
         questions are remembered.
         """
         return self._scores(Question(question.terms, question.seeks))
@@ -336,8 +340,8 @@ class Engine:
         return passes
 
     def _orders_and_ranks(self, seeks: Seeks, scores: Iterable[Scores]) -> list[tuple[Rows, Rows]]:
-        """Order and ranks of the gallery in each run; captions that read the same share the best of their
-        ranks.
+        """Return the order and ranks of the gallery in each run; captions that read the same share the best
+        of their ranks.
         """
         places = [ranking(of_run) for of_run in scores]
         if seeks == "captions":
@@ -363,7 +367,9 @@ class Engine:
         return tuple(items)
 
     def _partners(self, question: Question, scores: tuple[Scores, ...]) -> tuple[Item, ...]:
-        """What the data pair with the question, the best of the first run first; nothing among entities."""
+        """Return what the data pair with the question, the best of the first run first; nothing among
+        entities.
+        """
         about = self.grader.subject(question)
         rows: list[int] = []
         if about and question.seeks != "entities":

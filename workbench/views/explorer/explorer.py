@@ -127,7 +127,7 @@ class Explorer(anywidget.AnyWidget):
         self.on_msg(self._on_message)
 
     def _first_words(self, start: str | int) -> tuple[str, int | None]:
-        """The words of the first question, and the row of the caption that they are."""
+        """Return the words of the first question, and the row of the caption that they are."""
         gallery = self.engine.gallery
         if isinstance(start, str) and start:
             return start, gallery.row_by_caption.get(start)
@@ -135,7 +135,9 @@ class Explorer(anywidget.AnyWidget):
         return self.engine.split.captions[row], row
 
     def _config(self, words: str, row: int | None) -> dict[str, Any]:
-        """What the page knows from its first moment on: a page may be drawn before a later message comes."""
+        """Return what the page knows from its first moment on: a page may be drawn before a later message
+        comes.
+        """
         split = self.engine.split
         gallery = self.engine.gallery
         levels = [] if split.level is None else np.unique(split.level).tolist()
@@ -195,7 +197,7 @@ class Explorer(anywidget.AnyWidget):
         return [self._as_record(items[row], run) for row in answer.columns[run]]
 
     def _as_record(self, item: Item, run: int) -> dict[str, Any]:
-        """An item as ``query`` returns it."""
+        """Return an item as ``query`` returns it."""
         image = photographs.image_or_card(self.engine.split, int(item.thumbnail)) if item.thumbnail else None
         return {
             "id": item.id,
@@ -215,7 +217,7 @@ class Explorer(anywidget.AnyWidget):
         return self.answer
 
     def _term_of_words(self, words: str, row: int | None = None) -> Term:
-        """Words as a term: the caption of the data that they are, or loose words."""
+        """Return words as a term: the caption of the data that they are, or loose words."""
         row = self.engine.gallery.row_by_caption.get(words) if row is None else row
         return Term("text", words) if row is None else Term("caption", row, name=words)
 
@@ -233,8 +235,8 @@ class Explorer(anywidget.AnyWidget):
         return Term("image", ids.index(value), name=f"image {value}")
 
     def selection(self) -> pd.DataFrame:
-        """The selected images: id, captions, and score and rank under every run for the last question that
-        sought images.
+        """Return the selected images: id, captions, and score and rank under every run for the last question
+        that sought images.
         """
         rows = list(self.selected_idx)
         answer = self.answer
@@ -283,11 +285,11 @@ class Explorer(anywidget.AnyWidget):
         return write_table(path, self.table())
 
     def table(self) -> pd.DataFrame:
-        """The last answer as ``export`` writes it: one line for each item and run."""
+        """Return the last answer as ``export`` writes it: one line for each item and run."""
         return self._last_answer().table()
 
     def _export_below(self, path: str, overwrite: bool) -> Path:
-        """An export that the page asked for, which may lie in ``folder`` alone."""
+        """Return an export that the page asked for, which may lie in ``folder`` alone."""
         place = (self.folder / path).resolve()
         require(
             place.is_relative_to(self.folder),
@@ -306,8 +308,8 @@ class Explorer(anywidget.AnyWidget):
 
     @door("show")
     def show(self, questions: Sequence[Question | str] = ()) -> Any:
-        """The widget where a person looks, and the static page of these questions where a notebook is run in
-        a batch.
+        """Return the widget where a person looks, and the static page of these questions where a notebook is
+        run in a batch.
 
         A kernel that a Jupyter server or Voilà has started is looked at; one that papermill has started is
         not, and a widget would leave nothing that can be read there.
@@ -322,7 +324,7 @@ class Explorer(anywidget.AnyWidget):
         return HTML(static.html(self.static(questions), panels=self._panels))
 
     def questions(self, tag: str = "") -> tuple[Question, ...]:
-        """The questions that were saved in the widget, as ``to_html`` takes them.
+        """Return the questions that were saved in the widget, as ``to_html`` takes them.
 
         Args:
             tag: only those that carry it; ``""`` = all.
@@ -331,7 +333,7 @@ class Explorer(anywidget.AnyWidget):
         return tuple(read_question(question, [], self.engine.split) for question in saved)
 
     def differing(self, most: int = 10) -> tuple[Question, ...]:
-        """The captions on which the runs disagree most, by the rank of their own image, as questions.
+        """Return the captions on which the runs disagree most, by the rank of their own image, as questions.
 
         Args:
             most: how many; one run disagrees with nobody, and there is none.
@@ -343,7 +345,7 @@ class Explorer(anywidget.AnyWidget):
         return tuple(Question((term,), k=self._k) for term in terms)
 
     def static(self, questions: Sequence[Question | str] = ()) -> tuple[Answer, ...]:
-        """Answers with their thumbnails in them: to these questions, or the last one.
+        """Return answers with their thumbnails in them: to these questions, or the last one.
 
         Raises:
             ValueError: no run can answer a question.
@@ -352,7 +354,7 @@ class Explorer(anywidget.AnyWidget):
         return tuple(map(self.thumbnails.with_thumbnails, answers or [self._last_answer()]))
 
     def _question(self, question: Question | str) -> Question:
-        """A question, or words as one, which a run can answer.
+        """Return a question, or words as one, which a run can answer.
 
         Raises:
             ValueError: none can.
@@ -432,7 +434,7 @@ def explore(
     folder: Path | str = "",
     panels: Sequence[type[Panel]] = (),
 ) -> Explorer:
-    """The explorer on results of one data set, or on models and images of one's own.
+    """Return the explorer on results of one data set, or on models and images of one's own.
 
     Args:
         results: of ``evaluate``, ``train`` or ``open_runs``, or run folders; or what ``open_model`` opens.
@@ -454,7 +456,7 @@ def explore(
 
 
 def _runs(result: Any, images: Any) -> list[Result]:
-    """Results as they are, or what a model says of other images."""
+    """Return results as they are, or what a model says of other images."""
     if images is not None:
         model = result.model if isinstance(result, Result) else open_model(result)
         return [preview_model(model, images)]

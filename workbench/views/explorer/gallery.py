@@ -47,7 +47,9 @@ class Entities:
                 self.images[number[name]].add(int(run.split.own[caption]))
 
     def scores(self, points: NDArray[Any], number: int) -> NDArray[np.float32]:
-        """``(Q, E)`` cosines of points in the space of a run, by its number; NaN where it lacks an entity."""
+        """Return ``(Q, E)`` cosines of points in the space of a run, by its number; NaN where it lacks an
+        entity.
+        """
         out = np.full((len(points), len(self.names)), np.nan, dtype=np.float32)
         rows, vectors = self._embedded[number]
         if rows:
@@ -56,7 +58,7 @@ class Entities:
 
 
 def _phrases(run: Result) -> list[str]:
-    """The words of each embedded entity: attributes, then the object."""
+    """Return the words of each embedded entity: attributes, then the object."""
     labels = run.text.labels
     maker = run.model.makers.get("graph_tokens")
     if run.text.entities is None or labels is None or maker is None:
@@ -78,13 +80,13 @@ class Gallery:
         self.entities = entities
 
     def ids(self, seeks: Seeks) -> Sequence[str]:
-        """Image id, caption id, or the entity's words, of every item."""
+        """Return the image id, caption id, or the entity's words, of every item."""
         names = {"images": self.split.image_ids, "captions": self.split.caption_ids}
         return names.get(seeks, self.entities.names)
 
     def item(self, seeks: Seeks, row: int) -> dict[str, Any]:
-        """What the data say of an item, as fields of ``Item``; the captions of an image come the longest
-        first, since it tells most.
+        """Return what the data say of an item, as fields of ``Item``; the captions of an image come the
+        longest first, since it tells most.
         """
         name = self.ids(seeks)[row]
         if seeks == "entities":
@@ -117,13 +119,15 @@ class Gallery:
         return np.split(np.argsort(self.split.own, kind="stable"), np.cumsum(counts)[:-1])
 
     def rows_of_image(self, image: int, seeks: Seeks) -> list[int]:
-        """Rows of the items that the data pair with an image: itself, its captions, or their entities."""
+        """Return rows of the items that the data pair with an image: itself, its captions, or their
+        entities.
+        """
         if seeks == "entities":
             return [row for row, images in enumerate(self.entities.images) if image in images]
         return [image] if seeks == "images" else self.captions_of[image].tolist()
 
     def passing_items(self, seeks: Seeks, filters: Filters) -> NDArray[np.bool_]:
-        """``(N,)`` which items pass the filters of captions. An entity is filtered by its words."""
+        """Return ``(N,)`` which items pass the filters of captions. An entity is filtered by its words."""
         wanted = filters.text.lower()
         if seeks == "entities":
             return np.array([wanted in name.lower() for name in self.entities.names], dtype=bool)
@@ -162,8 +166,8 @@ class Gallery:
         return bool((self.wording_counts > 1).any())
 
     def distinct_captions(self, passes: NDArray[np.bool_], image: int | None) -> NDArray[np.bool_]:
-        """``(T,)`` one caption of each that read the same among those that pass: that of this image, or the
-        first one.
+        """Return ``(T,)`` one caption of each that read the same among those that pass: that of this image,
+        or the first one.
         """
         rows = np.flatnonzero(passes)
         rows = rows[np.argsort(self.split.own[rows] != image, kind="stable")]
@@ -171,7 +175,7 @@ class Gallery:
         return np.isin(np.arange(len(passes)), first)
 
     def share_ranks(self, order: Rows, ranks: Rows) -> tuple[Rows, Rows]:
-        """A ranking of all captions in which those that read the same have the best of their ranks.
+        """Return a ranking of all captions in which those that read the same have the best of their ranks.
 
         Args:
             order: as ``ranking`` gives it.
@@ -184,8 +188,8 @@ class Gallery:
         return order[np.argsort(ranks[order], kind="stable")], ranks
 
     def suggestions(self, words: str, *, most: int = 12) -> list[dict[str, Any]]:
-        """Captions that hold these words and images whose id does, the first ones, as terms that may be
-        asked.
+        """Return captions that hold these words and images whose id does, the first ones, as terms that may
+        be asked.
         """
         wanted = words.lower()
         captions = self.split.captions
@@ -237,8 +241,8 @@ class Grader:
         self._truth = lru_cache(TRUTHS)(self._truth_of)
 
     def subject(self, question: Question) -> tuple[str, int, int] | None:
-        """Kind and row of the caption or image that a question is about, so that its answers can be graded,
-        and the row of the image itself or of the caption's own.
+        """Return the kind and row of the caption or image that a question is about, so that its answers can
+        be graded, and the row of the image itself or of the caption's own.
 
         Words that are a caption of the data are that caption. A sum of terms is about nothing in the data.
         """
@@ -251,12 +255,12 @@ class Grader:
         return ("image", row, row) if term.kind == "image" else ("caption", row, int(self.split.own[row]))
 
     def _row(self, term: Term) -> Any:
-        """The row that a term names; of words, that of the caption which reads so, or ``None``."""
+        """Return the row that a term names; of words, that of the caption which reads so, or ``None``."""
         return self.gallery.row_by_caption.get(term.value) if term.kind == "text" else term.value
 
     def truth(self, question: Question) -> Truth | None:
-        """Of which images a question made of words is true: a sum where every added sentence holds and no
-        subtracted one; ``None`` where the data do not know, or where only their own pairs are asked for.
+        """Return of which images a question made of words is true: a sum where every added sentence holds and
+        no subtracted one; ``None`` where the data do not know, or where only their own pairs are asked for.
         """
         spoken = all(term.kind in ("text", "caption") for term in question.terms)
         unknown = self.name == "own" or self._by_judge or self.split.grade is None
@@ -281,7 +285,7 @@ class Grader:
         return Truth(holds, holds, tuple(unknown), tuple(unclear))
 
     def _statement(self, term: Term) -> SceneGraph | str:
-        """What a term says: its graph where it has one or the data have it, else its words."""
+        """Return what a term says: its graph where it has one or the data have it, else its words."""
         if term.graph is not None:
             return term.graph
         row = self._row(term)
@@ -289,7 +293,7 @@ class Grader:
         return graphs[row] if graphs and row is not None else term.name
 
     def grades(self, question: Question, rows: Rows) -> tuple[list[float | None], list[Mark]]:
-        """Grade and mark of each of these rows of the gallery."""
+        """Return the grade and mark of each of these rows of the gallery."""
         about = self.subject(question)
         own: list[int] = []
         grades = np.full(len(rows), np.nan, dtype=np.float32)
@@ -317,8 +321,8 @@ class Grader:
         return text.load(self.name).fit(*pool).transform(*pool)
 
     def _grades(self, kind: str, row: int, seeks: Seeks, rows: Rows) -> NDArray[np.float32]:
-        """NaN where nobody judged; within one kind by the judgements of pairs of that kind, where the data
-        have them.
+        """Return NaN where nobody judged; within one kind by the judgements of pairs of that kind, where the
+        data have them.
         """
         if (kind, seeks) == ("caption", "images"):
             return np.asarray(self.relevance.take(rows, np.array([row]))[:, 0])
@@ -328,7 +332,7 @@ class Grader:
         return np.asarray(judgements.take(np.array([row]), rows)[0])
 
     def _judgements(self, kind: str, seeks: Seeks) -> Any:
-        """What grades items of a kind against an image or a caption; ``None`` = nothing does."""
+        """Return what grades items of a kind against an image or a caption; ``None`` = nothing does."""
         if (kind, seeks) == ("image", "captions"):
             return self.relevance
         pairs: dict[Any, Any] = {
@@ -339,7 +343,8 @@ class Grader:
 
 
 def ranking(scores: NDArray[Any]) -> tuple[Rows, Rows]:
-    """The order of a gallery: its rows, best first, and the rank of each row, counted from 1, 0 = no score.
+    """Return the order of a gallery: its rows, best first, and the rank of each row, counted from 1, 0 = no
+    score.
 
     Args:
         scores: ``(N,)``; NaN = not known, and in no order. Of equal scores the lower row comes first.
@@ -355,7 +360,8 @@ def ranking(scores: NDArray[Any]) -> tuple[Rows, Rows]:
 
 
 def cosines(points: NDArray[Any], gallery: Any) -> NDArray[np.float32]:
-    """Cosines of some points with a gallery that may be memory-mapped or in half precision, block by block.
+    """Return cosines of some points with a gallery that may be memory-mapped or in half precision, block by
+    block.
 
     Args:
         points: ``(Q, D)`` unit vectors.

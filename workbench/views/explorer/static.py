@@ -25,7 +25,7 @@ TITLE = "What each run retrieves"
 def html(
     answers: Sequence[Answer], *, title: str = TITLE, panels: Sequence[type[Panel]] | None = None
 ) -> str:
-    """The answers as a piece of a page, for the output of a notebook's cell.
+    """Return the answers as a piece of a page, for the output of a notebook's cell.
 
     Args:
         answers: questions and what the runs answer, with their thumbnails in them; the first one is shown

@@ -53,7 +53,7 @@ class Thumbnails:
         return encode(image, SIDE, "JPEG", quality=72)
 
     def new_to(self, page: str, keys: Sequence[str]) -> tuple[list[str], list[bytes]]:
-        """Those keys that a page has not got yet, with their thumbnails.
+        """Return those keys that a page has not got yet, with their thumbnails.
 
         Args:
             page: what a page calls itself; a page that is loaded again takes another name.
@@ -66,13 +66,13 @@ class Thumbnails:
         return new, blobs
 
     def with_thumbnails(self, answer: Answer) -> Answer:
-        """The answer with its thumbnails as data URLs."""
+        """Return the answer with its thumbnails as data URLs."""
         blobs = zip(answer.keys, self._bytes(answer.keys), strict=True)
         urls = {key: f"data:image/jpeg;base64,{base64.b64encode(blob).decode()}" for key, blob in blobs}
         return replace(answer, thumbnails=urls)
 
     def large_thumbnail(self, row: int) -> bytes:
-        """An image at most 512 pixels wide and high, as WebP.
+        """Return an image at most 512 pixels wide and high, as WebP.
 
         Raises:
             IndexError: there is no such image.
@@ -85,7 +85,7 @@ class Thumbnails:
 
 
 def read_upload(name: str, content: bytes) -> Any:
-    """An image in RGB, as ``read_image`` has it, or the vector of an ``.npy`` file.
+    """Return an image in RGB, as ``read_image`` has it, or the vector of an ``.npy`` file.
 
     Args:
         name: of the file; the ending ``.npy`` tells an embedding.

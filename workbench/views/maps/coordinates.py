@@ -59,8 +59,8 @@ def places(
     folder: Path | None = None,
     start: Array | None = None,
 ) -> Array:
-    """Places of all vectors: read from the folder if they were made from the same vectors and settings, else
-    computed and saved.
+    """Return places of all vectors: read from the folder if they were made from the same vectors and
+    settings, else computed and saved.
 
     Args:
         vectors: ``(N, D)`` unit vectors.
@@ -93,7 +93,7 @@ def places(
 
 
 def compute_places(vectors: Array, settings: Settings, start: Array | None = None) -> Array:
-    """Places by the method, whatever lies on the disk; for the arguments see ``places``.
+    """Return places by the method, whatever lies on the disk; for the arguments see ``places``.
 
     Raises:
         ValueError: fewer than four points, a number that is not finite, or all points are one, which ends the
@@ -141,7 +141,7 @@ def _umap(vectors: Array, settings: Settings, start: Array | None) -> Array:
 
 
 def _facts(vectors: Array, settings: Settings, start: Array | None) -> dict[Any, Any]:
-    """What places are made from; those on the disk are taken only if theirs are the same."""
+    """Return what places are made from; those on the disk are taken only if theirs are the same."""
     return {
         **asdict(settings),
         "workbench": __version__,
@@ -208,7 +208,7 @@ def procrustes(reference: Array, points: Array) -> Aligned:
 
 
 def most_moved_rows(moved: Array, count: int) -> Rows:
-    """Rows of the items that moved most, the farthest first; of equal ones the lower row first.
+    """Return rows of the items that moved most, the farthest first; of equal ones the lower row first.
 
     >>> most_moved_rows(np.array([0.1, 0.9, 0.4]), 2).tolist()
     [1, 2]

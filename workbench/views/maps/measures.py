@@ -14,8 +14,8 @@ from workbench.records import Array, Rows, require
 
 
 def nearest_in_space(vectors: Array, k: int) -> Rows:
-    """``(N, k)`` nearest other rows of each row of ``(N, D)`` vectors by inner product, nearest first; among
-    equal ones the lower first.
+    """Return ``(N, k)`` nearest other rows of each row of ``(N, D)`` vectors by inner product, nearest first;
+    among equal ones the lower first.
 
     Raises:
         ValueError: there are not so many others.
@@ -26,14 +26,14 @@ def nearest_in_space(vectors: Array, k: int) -> Rows:
 
 
 def nearest_on_map(points: Array, k: int) -> Rows:
-    """``(N, k)`` nearest other rows of each of ``(N, 2)`` points by Euclidean distance, nearest first; there
-    are more than ``k`` points.
+    """Return ``(N, k)`` nearest other rows of each of ``(N, 2)`` points by Euclidean distance, nearest first;
+    there are more than ``k`` points.
     """
     return _without_itself(np.asarray(scipy.spatial.cKDTree(points).query(points, k + 1)[1], dtype=np.int64))
 
 
 def neighbour_overlap(first: Rows, second: Rows) -> Array:
-    """``(N,)`` share of each row's neighbours that both ``(N, k)`` lists name.
+    """Return ``(N,)`` share of each row's neighbours that both ``(N, k)`` lists name.
 
     >>> neighbour_overlap(np.array([[1, 2], [0, 2]]), np.array([[2, 1], [3, 0]])).tolist()
     [1.0, 0.5]
@@ -42,8 +42,8 @@ def neighbour_overlap(first: Rows, second: Rows) -> Array:
 
 
 def _without_itself(near: Rows) -> Rows:
-    """Each line without its own row; a row among many equal ones may not be in its line, which then loses its
-    last.
+    """Return each line without its own row; a row among many equal ones may not be in its line, which then
+    loses its last.
     """
     itself = near == np.arange(len(near))[:, None]
     itself[~itself.any(axis=1), -1] = True
@@ -53,7 +53,8 @@ def _without_itself(near: Rows) -> Rows:
 def map_quality(
     vectors: Array, points: Array, near: Rows, *, sample: int = 2000, seed: int = 0
 ) -> dict[str, float]:
-    """What a map keeps of the space that it shows, ``near`` being the ``(N, k)`` nearest others in the space.
+    """Return what a map keeps of the space that it shows, ``near`` being the ``(N, k)`` nearest others in the
+    space.
 
     Returns:
         ``trustworthiness``: 1 = no point has a neighbour on the map that is far away in the space, about 0.5
@@ -97,7 +98,8 @@ class Gap:
 
 
 def modality_gap(image: Array, text: Array) -> Gap:
-    """The gap between unit vectors: its distance, places along it, and how well it separates the kinds.
+    """Return the gap between unit vectors: its distance, places along it, and how well it separates the
+    kinds.
 
     Source:
         Liang et al., "Mind the gap: understanding the modality gap in multi-modal contrastive representation
@@ -117,8 +119,8 @@ def modality_gap(image: Array, text: Array) -> Gap:
 
 
 def skewness(counts: Array) -> float:
-    """Third standardised moment of the counts: 0 = even, above about 1 = hubs; 0 where all counts are the
-    same.
+    """Return the third standardised moment of the counts: 0 = even, above about 1 = hubs; 0 where all counts
+    are the same.
 
     >>> round(skewness(np.array([0, 0, 0, 4])), 4)
     1.1547
@@ -127,9 +129,9 @@ def skewness(counts: Array) -> float:
 
 
 def hubness(image: Array, text: Array, k: int) -> tuple[Rows, Rows]:
-    """k-occurrence in cross-modal retrieval by cosine: ``(I,)`` in how many captions' lists of length ``k``
-    an image stands, and ``(T,)`` in how many images' lists a caption stands. In spaces of many dimensions a
-    few items, the hubs, are among the nearest of very many queries, and many items of none.
+    """Return k-occurrence in cross-modal retrieval by cosine: ``(I,)`` in how many captions' lists of length
+    ``k`` an image stands, and ``(T,)`` in how many images' lists a caption stands. In spaces of many
+    dimensions a few items, the hubs, are among the nearest of very many queries, and many items of none.
 
     Source:
         Radovanović, Nanopoulos, Ivanović, "Hubs in space: popular nearest neighbors in high-dimensional
@@ -139,6 +141,6 @@ def hubness(image: Array, text: Array, k: int) -> tuple[Rows, Rows]:
 
 
 def _occurrence(queries: Array, items: Array, k: int) -> Rows:
-    """In how many queries' lists of length ``k`` each item is."""
+    """Return in how many queries' lists of length ``k`` each item is."""
     lists = top_k(queries, items, min(k, len(items)))[1]
     return np.bincount(lists.ravel(), minlength=len(items)).astype(np.int64)

@@ -55,7 +55,7 @@ class SpaceMap:
     settings: Settings
 
     def marks(self, colour: str) -> Marks:
-        """What a figure of the map draws, coloured by a column of the items.
+        """Return what a figure of the map draws, coloured by a column of the items.
 
         Raises:
             ValueError: no such column, or one in which nothing is known of these data.
@@ -66,8 +66,8 @@ class SpaceMap:
         return Marks(kind, text, values, colour)
 
     def map_of_kind(self, kind: str, colour: str = "cluster") -> tuple[Array, Marks]:
-        """A map of one kind of item, ``"image"`` or ``"caption"``, by itself (AAHR, Fig. 5): places, computed
-        when asked, and what is drawn.
+        """Return a map of one kind of item, ``"image"`` or ``"caption"``, by itself (AAHR, Fig. 5): places,
+        computed when asked, and what is drawn.
 
         Raises:
             ValueError: as ``marks``, or fewer than four items.
@@ -78,7 +78,7 @@ class SpaceMap:
         return places, part.marks(colour)
 
     def facts(self) -> dict[str, float]:
-        """The numbers of the map, for a table or a result file.
+        """Return the numbers of the map, for a table or a result file.
 
         Returns:
             ``trustworthiness``, ``overlap`` with its value by ``chance``, ``gap`` (distance of the centres),
@@ -149,7 +149,7 @@ def map_runs(
 
 
 def space_change(first: SpaceMap, other: SpaceMap) -> dict[str, float]:
-    """How far two runs differ, in the full space and on the map of the same items.
+    """Return how far two runs differ, in the full space and on the map of the same items.
 
     Returns:
         ``neighbours_kept``, the share of an item's nearest in the first space that are among its nearest in
@@ -168,7 +168,8 @@ def space_change(first: SpaceMap, other: SpaceMap) -> dict[str, float]:
 
 
 def metrics(maps: Sequence[SpaceMap]) -> dict[str, float]:
-    """The numbers of every map, and of every change from the first map to another, as a result file has them.
+    """Return the numbers of every map, and of every change from the first map to another, as a result file
+    has them.
 
     Returns:
         By the text of a ``MetricKey``: ``"trustworthiness[ditm]"``, ``"neighbours_kept[infonce to ditm]"``.
@@ -183,13 +184,13 @@ def metrics(maps: Sequence[SpaceMap]) -> dict[str, float]:
 
 
 def vectors_of(run: Result) -> Array:
-    """``(I + T, D)`` unit vectors of a run, images first."""
+    """Return ``(I + T, D)`` unit vectors of a run, images first."""
     return np.concatenate([run.image.mean.numpy(), run.text.mean.numpy()])
 
 
 def _distances_moved(runs: Sequence[Result]) -> list[Array | None]:
-    """How far each item lies from where the first space has it, in the full space; nothing where there is one
-    run only.
+    """Return how far each item lies from where the first space has it, in the full space; nothing where there
+    is one run only.
     """
     width = max(run.image.mean.shape[1] for run in runs)
     spaces = [vectors_of(run) for run in runs]
@@ -199,7 +200,7 @@ def _distances_moved(runs: Sequence[Result]) -> list[Array | None]:
 
 
 def items_of(split: Split) -> pd.DataFrame:
-    """What the data say of each item.
+    """Return what the data say of each item.
 
     Returns:
         ``I + T`` rows: ``id``; ``kind``, ``"image"`` or ``"caption"``; ``text``, of an image all its
@@ -226,7 +227,7 @@ def items_of(split: Split) -> pd.DataFrame:
 
 
 def clusters_of(image: Array, texts: Array, count: int, seed: int) -> Rows:
-    """The cluster of each item by k-means, images first; no more clusters than items that differ.
+    """Return the cluster of each item by k-means, images first; no more clusters than items that differ.
 
     Each kind is moved to the common centre before, since otherwise the first thing that separates clusters is
     the modality gap.
@@ -236,8 +237,8 @@ def clusters_of(image: Array, texts: Array, count: int, seed: int) -> Rows:
 
 
 def cluster_names(cluster: Rows, kind: Sequence[str], captions: Sequence[str], *, each: int = 3) -> list[str]:
-    """A name for each cluster: the words that its captions hold more often than all captions do, without
-    English words of no content.
+    """Return a name for each cluster: the words that its captions hold more often than all captions do,
+    without English words of no content.
 
     A word held by a share ``p`` of the cluster's captions and ``q`` of all captions counts ``p log(p / q)``,
     its part of the Kullback-Leibler divergence, so that neither words that all hold nor words that one
@@ -271,7 +272,8 @@ def cluster_names(cluster: Rows, kind: Sequence[str], captions: Sequence[str], *
 
 
 def exemplars(vectors: Array, items: pd.DataFrame) -> Rows:
-    """One image for each cluster that has images: the one nearest to the middle of the cluster's images.
+    """Return one image for each cluster that has images: the one nearest to the middle of the cluster's
+    images.
 
     Args:
         vectors: ``(N, D)`` unit vectors of the items.

@@ -73,8 +73,8 @@ class EmbeddingMap(anywidget.AnyWidget):
         self.on_msg(self._on_message)
 
     def selection(self) -> pd.DataFrame:
-        """The selected items in the order of selection: what is known of them, with their places ``x`` and
-        ``y`` on each map.
+        """Return the selected items in the order of selection: what is known of them, with their places ``x``
+        and ``y`` on each map.
 
         Columns that differ between runs carry the run's name: ``hubness of ditm``.
         """
@@ -142,7 +142,7 @@ class EmbeddingMap(anywidget.AnyWidget):
 
     @traitlets.observe("selected_rows")
     def _rows_changed(self, change: dict[str, Any]) -> None:
-        """Ids and images follow; where an id names both an image and a caption, only what was selected is."""
+        """Let ids and images follow the rows; where an id names both kinds, only what was selected is."""
         self.selected_ids = [self._ids[row] for row in change["new"]]
         self.selected_idx = list(dict.fromkeys(self._image[row] for row in change["new"]))
 
@@ -175,7 +175,7 @@ class EmbeddingMap(anywidget.AnyWidget):
 
 
 def config(maps: Sequence[SpaceMap], first: str) -> dict[str, Any]:
-    """Places, neighbours, colours and captions of several maps.
+    """Return places, neighbours, colours and captions of several maps.
 
     Args:
         maps: of the same items.
@@ -215,8 +215,8 @@ def config(maps: Sequence[SpaceMap], first: str) -> dict[str, Any]:
 
 
 def table_of_rows(maps: Sequence[SpaceMap], chosen: Iterable[int]) -> pd.DataFrame:
-    """Some rows of the items as a table: what all maps share, and of each map the other columns and the
-    places ``x`` and ``y``, named by the run where there are several.
+    """Return some rows of the items as a table: what all maps share, and of each map the other columns and
+    the places ``x`` and ``y``, named by the run where there are several.
     """
     parts = [maps[0].items[list(SHARED)]]
     for space in maps:
@@ -268,5 +268,5 @@ def _colour_values(maps: Sequence[SpaceMap], name: str) -> dict[str, Any]:
 
 
 def _category_label(colour: str, category: str) -> str:
-    """A category as the legend has it: a bare number with the name of the colour before it."""
+    """Return a category as the legend has it: a bare number with the name of the colour before it."""
     return f"{colour} {category}" if category.isdigit() else category

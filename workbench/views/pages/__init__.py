@@ -54,7 +54,7 @@ class Cell:
 
 
 def fill_template(template: str | Path, **values: Any) -> Markup:
-    """A template filled with values: a whole page, or a piece of one.
+    """Return a template filled with values: a whole page, or a piece of one.
 
     Args:
         template: path below ``workbench/``, e.g. ``"views/explorer/static.html.j2"``, or a file elsewhere.
@@ -74,8 +74,8 @@ def fill_template(template: str | Path, **values: Any) -> Markup:
 
 
 def escape(text: str) -> str:
-    r"""Text for a figure or a page: no markup, no ``$`` that a notebook would read as mathematics, no sign
-    that controls.
+    r"""Return text for a figure or a page: no markup, no ``$`` that a notebook would read as mathematics, no
+    sign that controls.
 
     Blanks of every kind become a blank; control characters, lone surrogates and the signs that turn the
     direction of writing become a mark. Texts written from right to left stay as they are.
@@ -91,7 +91,7 @@ def escape(text: str) -> str:
 
 
 def join_lines(texts: Sequence[str]) -> str:
-    """Texts one below the other for a label or the hover box of a figure, each escaped.
+    """Return texts one below the other for a label or the hover box of a figure, each escaped.
 
     >>> join_lines(["a", "<b>"])
     'a<br>&lt;b&gt;'
@@ -100,15 +100,15 @@ def join_lines(texts: Sequence[str]) -> str:
 
 
 def scale(image: "Image.Image", side: int) -> "Image.Image":
-    """An image in RGB of at most ``side`` pixels, never enlarged."""
+    """Return an image in RGB of at most ``side`` pixels, never enlarged."""
     small = image.convert("RGB")
     small.thumbnail((side, side))
     return small
 
 
 def encode(image: "Image.Image", side: int, kind: str, **options: Any) -> bytes:
-    """An image of at most so many pixels a side, as the bytes of a ``"PNG"``, ``"JPEG"`` or ``"WEBP"`` file;
-    the options are those of Pillow.
+    """Return an image of at most so many pixels a side, as the bytes of a ``"PNG"``, ``"JPEG"`` or ``"WEBP"``
+    file; the options are those of Pillow.
     """
     file = io.BytesIO()
     scale(image, side).save(file, format=kind, **options)
@@ -116,20 +116,22 @@ def encode(image: "Image.Image", side: int, kind: str, **options: Any) -> bytes:
 
 
 def data_uri(image: "Image.Image", side: int = 112) -> str:
-    """A thumbnail inside the page: a PNG of at most ``side`` pixels as a data URI."""
+    """Return a thumbnail inside the page: a PNG of at most ``side`` pixels as a data URI."""
     return "data:image/png;base64," + base64.b64encode(encode(image, side, "PNG", optimize=True)).decode()
 
 
 def join_scripts(folder: Path, names: Sequence[str]) -> str:
-    """The scripts of a folder as one module, in this order, without what they import from one another."""
+    """Return the scripts of a folder as one module, in this order, without what they import from one
+    another.
+    """
     scripts = "\n".join((folder / name).read_text(encoding="utf-8") for name in names)
     return re.sub(r"(?m)^import [^;]*;\n|^/\*\* @import .*\n|^export (?!default)", "", scripts)
 
 
 @cache
 def data_tables() -> dict[str, str]:
-    """DataTables, which sorts and searches the tables of a page offline: its style, and its script as a data
-    URI.
+    """Return DataTables, which sorts and searches the tables of a page offline: its style, and its script as
+    a data URI.
     """
     bundle = files("itables") / "html"
     script = base64.b64encode((bundle / "dt_bundle.js").read_bytes()).decode()
@@ -167,7 +169,7 @@ def _environment() -> "Environment":
 
 
 def _print_value(value: Any) -> Any:
-    """What a template prints: markup of ours as it is, everything else by the rules of ``escape``."""
+    """Return what a template prints: markup of ours as it is, everything else by the rules of ``escape``."""
     return value if hasattr(value, "__html__") else Markup(escape(str(value)))
 
 

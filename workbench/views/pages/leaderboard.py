@@ -168,12 +168,12 @@ def _reason_left_out(run: runs.Run, known: Collection[str]) -> str:
 
 
 def _model(run: runs.Run) -> str:
-    """The name of what was measured: of its objective, or of a model made elsewhere."""
+    """Return the name of what was measured: of its objective, or of a model made elsewhere."""
     return str(run.results.get("objective") or run.results.get("model", ""))
 
 
 def _metric(label: str) -> str:
-    """The metric of a number; empty where the label is none of ours."""
+    """Return the metric of a number; empty where the label is none of ours."""
     try:
         return MetricKey.parse(label).metric
     except ValueError:
@@ -202,22 +202,24 @@ def _row(run: runs.Run) -> dict[str, Any]:
 
 
 def _short_value(value: Any) -> Any:
-    """A path by its last part, as of data that were named by different paths; any other value as it is."""
+    """Return a path by its last part, as of data that were named by different paths; any other value as it
+    is.
+    """
     path = Path(value) if isinstance(value, str) else None
     is_path = path and (path.is_absolute() or value.endswith("/") or value.startswith((".", "~")))
     return path.name if path and is_path else value
 
 
 def _settings(run: runs.Run) -> dict[str, Any]:
-    """The settings that decide the numbers of a run on its test split, by name."""
+    """Return the settings that decide the numbers of a run on its test split, by name."""
     known = typed_settings(run.params) | typed_settings(runs.load(run.folder / runs.CONFIG))
     names = OF_EVALUATION if run.kind == "evaluation" else [name for name in known if name not in ELSEWHERE]
     return {name: _short_value(known[name]) for name in names if name in known}
 
 
 def _differing_settings(alike: Sequence[runs.Run]) -> list[str]:
-    """Of every run the settings in which the runs differ, of those that any of them was given; the others
-    follow from these.
+    """Return the settings of every run in which the runs differ, of those that any of them was given; the
+    others follow from these.
     """
     names: dict[str, None] = {}
     for run in alike:
@@ -266,7 +268,7 @@ def _table_group(part: pd.DataFrame, page_folder: Path) -> dict[str, Any]:
 
 
 def _heading(part: pd.DataFrame) -> str:
-    """The data of a table, and what its runs were trained on where that is something else."""
+    """Return the data of a table, and what its runs were trained on where that is something else."""
     dataset, split, images, captions, training, _ = part.iloc[0][list(SPLIT)]
     named = split if split.startswith(dataset) else f"{dataset}, {split}"
     trained = "" if training == dataset else f", trained on {training}"
@@ -301,25 +303,25 @@ def _marks(part: pd.DataFrame, labels: Sequence[str]) -> dict[Path, dict[str, Ma
 
 
 def _hover_text(part: pd.DataFrame, label: str) -> str:
-    """The key of a number, and what counts as a hit."""
+    """Return the key of a number, and what counts as a hit."""
     hits = [_contract(run, label).get("hit", "") for run in part["of"]]
     return ": ".join(filter(None, [label, *hits[:1]]))
 
 
 def _contract(run: runs.Run | None, label: str) -> Mapping[str, Any]:
-    """The contract of a number; empty for means over runs and runs of older versions."""
+    """Return the contract of a number; empty for means over runs and runs of older versions."""
     known: Mapping[str, Any] = run.results.get("contracts", {}) if run else {}
     return known.get(label) or {}
 
 
 def _labels(part: pd.DataFrame) -> list[str]:
-    """The numbers of a table, those that every comparison takes; the others stand in the CSV file."""
+    """Return the numbers of a table, those that every comparison takes; the others stand in the CSV file."""
     names = [name for name in map(str, part) if f"{name} low" in part and _metric(name)]
     return by_query.usual_numbers(name for name in names if part[name].notna().any())
 
 
 def _means(part: pd.DataFrame, labels: Sequence[str]) -> list[dict[Any, Any]]:
-    """Of runs that differ in their seed alone a row of their means with Student's intervals."""
+    """Return, for runs that differ in their seed alone, a row of their means with Student's intervals."""
 
     def without_seed(run: runs.Run) -> str:
         source = [run.params.get(name) for name in ("model", "pretrained", "images", "texts")]
@@ -344,7 +346,7 @@ def _means(part: pd.DataFrame, labels: Sequence[str]) -> list[dict[Any, Any]]:
 
 
 def _report_link(run: runs.Run, page_folder: Path) -> str:
-    """Where the run's report lies, seen from the page; empty where there is none."""
+    """Return where the run's report lies, seen from the page; empty where there is none."""
     # what was measured on other data lies within the run
     inside = run.folder.parent.name == runs.EVALUATIONS
     report = (run.folder.parents[1] if inside else run.folder) / "notebook.html"
@@ -352,7 +354,7 @@ def _report_link(run: runs.Run, page_folder: Path) -> str:
 
 
 def _number_cell(row: Mapping[Any, Any], label: str, mark: Mark) -> Cell:
-    """A number with its interval, sorted by its value."""
+    """Return a number with its interval, sorted by its value."""
     if pd.isna(row[label]):
         return Cell("", order=-1e9)  # the last in falling order
     contract = {part: row[f"{label} {part}"] for part in PARTS}

@@ -32,8 +32,8 @@ APART = {
 
 
 def differences(table: pd.DataFrame, *, against: str) -> go.Figure:
-    """One panel a number: the difference of every run from the run ``against``, with its interval and the
-    verdict.
+    """Return one panel a number: the difference of every run from the run ``against``, with its interval and
+    the verdict.
 
     Args:
         table: rows of ``metrics.comparison.Difference``.
@@ -71,14 +71,14 @@ def differences(table: pd.DataFrame, *, against: str) -> go.Figure:
 
 
 def _hover_ending(row: Any, against: str) -> str:
-    """What the hover text of a difference says after its value."""
+    """Return what the hover text of a difference says after its value."""
     test = f"sign test: p (Holm) {format_p_value(row.p_holm)}"
     images = f"better on {row.wins}, worse on {row.losses} images"
     return f", {state_verdict(row.verdict, against)}; {test}, {images} ({row.key})"
 
 
 def _name_axis(names: Sequence[str]) -> dict[str, Any]:
-    """A vertical axis with a name a row, the first at the top, long ones in several lines."""
+    """Return a vertical axis with a name a row, the first at the top, long ones in several lines."""
     rows = [escape(name) for name in names[::-1]]
     return {
         "categoryorder": "array",
@@ -101,8 +101,8 @@ def _write_values(fig: go.Figure, table: pd.DataFrame, row: int) -> None:
 
 
 def learning_curves(histories: Mapping[str, Sequence[Mapping[str, float]]]) -> go.Figure:
-    """Validation RSUM of all runs by epoch, and each loss as a share of its first epoch's, where a run has
-    two or more of them. Losses of different objectives have different units; only their course compares.
+    """Return validation RSUM of all runs by epoch, and each loss as a share of its first epoch's, where a run
+    has two or more of them. Losses of different objectives have different units; only their course compares.
 
     Args:
         histories: name -> one mapping an epoch with ``epoch``, ``val/rsum`` (in [0, 6]), and after training

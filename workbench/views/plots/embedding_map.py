@@ -70,11 +70,11 @@ class Marks:
         return len(np.unique(known)) > len(SHAPES) or bool((known % 1).any())
 
     def categories(self) -> list[str]:
-        """The values as names; missing ones are ``""``."""
+        """Return the values as names; missing ones are ``""``."""
         return [_category(value) for value in self.values]
 
     def hover_text(self, row: int) -> str:
-        """The hover text of a point."""
+        """Return the hover text of a point."""
         about = [self.kind[row], *wrap(self.text[row], 60, 3)]
         value = self.values[row]
         if value == value:
@@ -108,8 +108,8 @@ def common_looks(marks: Sequence[Marks]) -> Looks:
 
 
 def common_ends(marks: Sequence[Marks]) -> tuple[float, float]:
-    """Ends of the common scale; a hundredth at the upper end is cut, so that single hubs leave colours for
-    the others.
+    """Return ends of the common scale; a hundredth at the upper end is cut, so that single hubs leave colours
+    for the others.
     """
     numbers = list(chain.from_iterable(of_panel.values for of_panel in marks if of_panel.is_numeric)) or [0.0]
     return float(np.nanmin(numbers)), float(np.nanquantile(numbers, 0.99))
@@ -197,7 +197,7 @@ def side_by_side(
     thumbnails: Mapping[int, Image.Image] | None = None,
     height: int = 460,
 ) -> go.Figure:
-    """One panel a map of the same items.
+    """Return one panel a map of the same items.
 
     Args:
         maps: name -> ``(N, 2)`` places.
@@ -232,7 +232,7 @@ def moves_between(
     names: tuple[str, str],
     thumbnails: Mapping[int, Image.Image] | None = None,
 ) -> go.Figure:
-    """Where items lay on one map and lie on another that was laid on it; all others are faint.
+    """Return where items lay on one map and lie on another that was laid on it; all others are faint.
 
     Args:
         first: ``(N, 2)`` places on the first map.
@@ -259,8 +259,8 @@ def moves_between(
 
 
 def gap_profiles(by_run: Mapping[str, tuple[Array, Array]]) -> go.Figure:
-    """One panel a run: places ``(I,)`` of the images and ``(T,)`` of the captions along the line from the
-    captions' centre to that of the images; 0 = half way.
+    """Return one panel a run: places ``(I,)`` of the images and ``(T,)`` of the captions along the line from
+    the captions' centre to that of the images; 0 = half way.
     """
     gaps = []
     parts = {}
@@ -273,8 +273,8 @@ def gap_profiles(by_run: Mapping[str, tuple[Array, Array]]) -> go.Figure:
 
 
 def hubness(by_run: Mapping[str, tuple[Array, Array]], *, k: int) -> go.Figure:
-    """In how many result lists of length ``k`` each item stands, the most frequent first: the steeper the
-    start, the stronger the hubs. ``by_run``: run -> counts ``(I,)`` of the images and ``(T,)`` of the
+    """Return in how many result lists of length ``k`` each item stands, the most frequent first: the steeper
+    the start, the stronger the hubs. ``by_run``: run -> counts ``(I,)`` of the images and ``(T,)`` of the
     captions.
     """
     most = ", ".join(f"{max(map(max, pair))} for {run}" for run, pair in by_run.items())

@@ -64,7 +64,7 @@ class Drawing:
 
 
 def letter_width(text: str) -> int:
-    """Width of a text in letters; signs of East Asian scripts and emoji count twice.
+    """Return the width of a text in letters; signs of East Asian scripts and emoji count twice.
 
     >>> letter_width("dog"), letter_width("狗")
     (3, 2)
@@ -74,7 +74,7 @@ def letter_width(text: str) -> int:
 
 
 def shorten(text: str, longest: int = LONGEST) -> str:
-    """The text, or its beginning with a mark where it is longer.
+    """Return the text, or its beginning with a mark where it is longer.
 
     >>> shorten("dog"), shorten("a very very long name", 8)
     ('dog', 'a very …')
@@ -84,7 +84,7 @@ def shorten(text: str, longest: int = LONGEST) -> str:
 
 
 def box_width(text: str) -> float:
-    """Width of the box around a text."""
+    """Return the width of the box around a text."""
     return LETTER * letter_width(shorten(text)) + ENDS
 
 
@@ -122,7 +122,7 @@ def place_graph(graph: SceneGraph, limit: int = 12) -> Drawing:
 
 
 def _bounding_box(boxes: Sequence[Box]) -> tuple[float, float, float, float]:
-    """Left, right, bottom and top of all boxes."""
+    """Return left, right, bottom and top of all boxes."""
     if not boxes:
         return 0.0, 0.0, -BOX / 2, BOX / 2
     heights = [box.centre[1] for box in boxes]
@@ -132,14 +132,14 @@ def _bounding_box(boxes: Sequence[Box]) -> tuple[float, float, float, float]:
 
 
 def _count_ports(ties: list[Tie], i: int) -> int:
-    """Ends of relations at an object."""
+    """Return ends of relations at an object."""
     return sum((s == i) + (o == i) for s, _, o in ties)
 
 
 def _object_middles(
     widths: list[float], attributes: list[list[str]], ties: list[Tie], ports: list[Point]
 ) -> list[float]:
-    """The middle of each object: no boxes touch, and every relation has room between its ends."""
+    """Return the middle of each object: no boxes touch, and every relation has room between its ends."""
     rooms = [max(width, *map(box_width, attributes[i][:MANY]), 0.0) for i, width in enumerate(widths)]
     for (s, label, o), (leaves, arrives) in zip(ties, ports, strict=True):
         # a relation of a thing to itself hangs below it, beside its middle where there are several
@@ -157,8 +157,8 @@ def _object_middles(
 
 
 def _relation_depths(ties: list[Tie]) -> list[int]:
-    """The row below the objects in which each relation runs; short ones first, so that no bracket cuts one
-    inside it.
+    """Return the row below the objects in which each relation runs; short ones first, so that no bracket cuts
+    one inside it.
     """
     # a relation of a thing with itself takes a little room on both sides of it
     spans = [(min(s, o) - 0.4 * (s == o), max(s, o) + 0.4 * (s == o)) for s, _, o in ties]
@@ -170,7 +170,8 @@ def _relation_depths(ties: list[Tie]) -> list[int]:
 
 
 def _port_offsets(ties: list[Tie], depths: list[int], objects: int) -> list[Point]:
-    """Where each relation leaves its subject and arrives at its object, counted from the middles of both.
+    """Return where each relation leaves its subject and arrives at its object, counted from the middles of
+    both.
 
     Ends stand side by side. Brackets to the left end at the left, the deepest innermost; so no line cuts
     another one of the same object.
@@ -188,7 +189,9 @@ def _port_offsets(ties: list[Tie], depths: list[int], objects: int) -> list[Poin
 
 
 def _bracket(start: float, end: float, y: float) -> str:
-    """From the subject's bottom down to a height and up to the object's, with rounded corners."""
+    """Return the way from the subject's bottom down to a height and up to the object's, with rounded
+    corners.
+    """
     bend = float(np.copysign(min(7, abs(end - start) / 2), end - start))
     down = f"M {start},{-BOX / 2} V {y + 7} Q {start},{y} {start + bend},{y}"
     up = f"Q {end},{y} {end},{y + 7} V {-BOX / 2 - 8}"

@@ -54,8 +54,8 @@ def recall_by_m(
     k: int,
     about: str = "",
 ) -> go.Figure:
-    """Semantic Recall as the relevant set grows, beside binary recall, which does not know of m; one panel a
-    direction (SAM, Fig. 3).
+    """Return semantic Recall as the relevant set grows, beside binary recall, which does not know of m; one
+    panel a direction (SAM, Fig. 3).
 
     Args:
         ms: ``(n,)`` sizes of the relevant set.
@@ -99,8 +99,8 @@ def recall_by_m(
 
 
 def labels_against_truth(own: pd.DataFrame, true: pd.DataFrame) -> go.Figure:
-    """Each metric by the labels and by the truth, joined by a line, one panel a direction; both tables are
-    ``(metrics, models)`` and indexed by keys like ``i2t/R@1``.
+    """Return each metric by the labels and by the truth, joined by a line, one panel a direction; both tables
+    are ``(metrics, models)`` and indexed by keys like ``i2t/R@1``.
     """
     apart = (true - own).abs().max(axis=1)
     where = MetricKey.parse(str(apart.idxmax())).title
@@ -126,7 +126,7 @@ def labels_against_truth(own: pd.DataFrame, true: pd.DataFrame) -> go.Figure:
 def _draw_joined(
     fig: go.Figure, own: "pd.Series[float]", true: "pd.Series[float]", rows: Array, colour: str, column: int
 ) -> None:
-    """One model's values by the labels and by the truth, joined by a line."""
+    """Draw one model's values by the labels and by the truth, joined by a line."""
     name = str(own.name)
     group = {"legendgroup": name, "row": 1, "col": column}
     gap = [np.nan] * len(rows)
@@ -153,13 +153,13 @@ def _draw_joined(
 
 
 def _metric_title(key: str) -> str:
-    """A key in words, without its direction, which the panel's heading says."""
+    """Return a key in words, without its direction, which the panel's heading says."""
     return replace(MetricKey.parse(key), direction="").title
 
 
 def agreement(orders: pd.DataFrame, *, truth: str, models: int = 0) -> go.Figure:
-    """How well each metric puts the models into the truth's order: Kendall tau with its interval, one panel a
-    direction.
+    """Return how well each metric puts the models into the truth's order: Kendall tau with its interval, one
+    panel a direction.
 
     Args:
         orders: as ``relevance_audit.agreement.order_agreement`` gives it.
@@ -192,8 +192,8 @@ def agreement(orders: pd.DataFrame, *, truth: str, models: int = 0) -> go.Figure
 
 
 def differences(pairs: pd.DataFrame, *, truth: str) -> go.Figure:
-    """Differences between neighbours in the truth's order, by each metric with its interval; one panel a
-    pair. A metric whose whole interval lies left of 0 contradicts the truth and is drawn in orange.
+    """Return differences between neighbours in the truth's order, by each metric with its interval; one panel
+    a pair. A metric whose whole interval lies left of 0 contradicts the truth and is drawn in orange.
 
     Args:
         pairs: as ``relevance_audit.agreement.order_differences`` gives it, of one direction.
@@ -222,7 +222,7 @@ def differences(pairs: pd.DataFrame, *, truth: str) -> go.Figure:
 
 
 def _draw_dots(fig: go.Figure, table: pd.DataFrame, column: int) -> None:
-    """One panel of dots in the order of the table, each in its ``colour``; hover shows its ``key``."""
+    """Draw one panel of dots in the order of the table, each in its ``colour``; hover shows its ``key``."""
     table = table.assign(about=" (" + table["key"] + ")")
     for (colour, _), part in table.groupby(["colour", "face"], sort=False):
         draw_dots(fig, part, str(colour), **legend_entry(fig, "", column))
@@ -236,8 +236,8 @@ def correlations(
     key: str = "pearson",
     without: str = "[without own]",
 ) -> go.Figure:
-    """How well several measures agree with graded judgements: a dot with its interval, over all pairs and
-    without own pairs.
+    """Return how well several measures agree with graded judgements: a dot with its interval, over all pairs
+    and without own pairs.
 
     Args:
         measurements: measure -> its correlations; one that is not defined (NaN) leaves a gap.
@@ -260,14 +260,15 @@ def correlations(
 
 
 def _both_values(row: Any, x: str, y: str) -> str:
-    """A model with both of its values and their intervals."""
+    """Return a model with both of its values and their intervals."""
     across = format_interval(row.x, row.x_low, row.x_high, "sum")
     up = format_interval(row.y, row.y_low, row.y_high)
     return escape(f"{row.Index}: {x} {across}, {y} {up}")
 
 
 def two_verdicts(points: pd.DataFrame, *, title: str, x: str, y: str, line: float | None = None) -> go.Figure:
-    """Every model as a point: across what the labels say of it, up what the truth says, intervals as bars.
+    """Return every model as a point: across what the labels say of it, up what the truth says, intervals as
+    bars.
 
     Args:
         points: one model a row, indexed by its name, with the columns ``group``, ``x``, ``x_low``, ``x_high``

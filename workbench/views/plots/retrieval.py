@@ -17,8 +17,8 @@ TITLES = {"t2i": "Captions and the images they find", "i2t": "Images and the cap
 
 
 def best_median_worst(ranks: Array) -> list[tuple[str, int]]:
-    """The queries with the best, the median and the worst rank of a relevant item; equal ranks in the order
-    of their rows.
+    """Return the queries with the best, the median and the worst rank of a relevant item; equal ranks in the
+    order of their rows.
 
     Args:
         ranks: ``(queries,)`` 1 = top, NaN = the query does not count.
@@ -48,8 +48,8 @@ def sheet(
     notes: Sequence[str] = (),
     k: int = 5,
 ) -> str:
-    """Each query with a line for every run: the rank of its own item (its best one where there are several),
-    and the ``k`` best items with thumbnails or texts.
+    """Return each query with a line for every run: the rank of its own item (its best one where there are
+    several), and the ``k`` best items with thumbnails or texts.
 
     Colour, line and sign of an item all say what it is: its own; another one that is true, by a grade of at
     least 1; one that is true in part, by a grade of at least one half; or none of these.
@@ -93,8 +93,8 @@ def _query_line(
     notes: Sequence[str],
     k: int,
 ) -> dict[str, Any]:
-    """The rank of a query's own item, and the best items: what each is, what is said below it, and its phi as
-    a share of the best.
+    """Return the rank of a query's own item, and the best items: what each is, what is said below it, and its
+    phi as a share of the best.
     """
     line = scores[:, query] if direction == "t2i" else scores[query]
     queries = np.array([query])
@@ -127,14 +127,14 @@ def _query_line(
 
 
 def _kind_of_item(grade: float) -> str:
-    """What an item that is not the query's own is, by its grade."""
+    """Return what an item that is not the query's own is, by its grade."""
     if grade >= 1:
         return "true"
     return "partly" if grade >= 0.5 else ""
 
 
 def _item_values(split: Split, row: int, kind: str, notes: Sequence[str]) -> dict[str, Any]:
-    """What a page shows of an image (``"i"``) or a caption (``"t"``)."""
+    """Return what a page shows of an image (``"i"``) or a caption (``"t"``)."""
     if kind == "t":
         return {"image": None, "text": split.captions[row], "note": notes[row] if len(notes) else ""}
     return {"image": image_or_card(split, row), "text": f"image {split.image_ids[row]}", "note": ""}

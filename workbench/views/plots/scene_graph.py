@@ -46,8 +46,8 @@ NOTE = 40.0
 
 
 def canvas(title: str, drawing: Drawing, width: float, top: float) -> go.Figure:
-    """A figure of a placed graph, in which one unit is one pixel; it explains the shapes of the graph and
-    says what is left out.
+    """Return a figure of a placed graph, in which one unit is one pixel; it explains the shapes of the graph
+    and says what is left out.
 
     Args:
         title: what the figure shows.
@@ -80,7 +80,7 @@ def canvas(title: str, drawing: Drawing, width: float, top: float) -> go.Figure:
 
 
 def _graph_shapes(drawing: Drawing) -> list[dict[str, Any]]:
-    """Lines and boxes of a graph, the boxes on top."""
+    """Return lines and boxes of a graph, the boxes on top."""
     below: dict[str, Any] = {"type": "path", "layer": "below"}
     shapes = [{**below, "path": path, "line": {"color": INK, "width": 1.5}} for path in drawing.lines]
     for box in drawing.boxes:
@@ -117,7 +117,7 @@ def _hover_text(box: Box) -> str:
 
 
 def write_lines(fig: go.Figure, corner: Point, texts: Sequence[str]) -> None:
-    """Lines of text below and to the right of a corner."""
+    """Write lines of text below and to the right of a corner."""
     if texts:
         look = {"showarrow": False, "font": {"size": 13, "color": INK}, "align": "left", "borderpad": 0}
         x, y = corner
@@ -125,7 +125,7 @@ def write_lines(fig: go.Figure, corner: Point, texts: Sequence[str]) -> None:
 
 
 def _box_outline(box: Box) -> str:
-    """A box with corners, a pill, or a hexagon."""
+    """Return a box with corners, a pill, or a hexagon."""
     x, y = box.centre
     half = BOX / 2
     left = x - box.width / 2
@@ -156,8 +156,8 @@ IMAGE = 190.0
 
 
 def draw(graph: SceneGraph, *, caption: str = "", title: str = "Scene graph", limit: int = 12) -> go.Figure:
-    """One graph: objects in a row, attributes above them, relations below with an arrow into their object.
-    The figure is as wide as the graph needs; hover shows whole words.
+    """Return one graph: objects in a row, attributes above them, relations below with an arrow into their
+    object. The figure is as wide as the graph needs; hover shows whole words.
 
     Args:
         graph: objects, attributes, relations.
@@ -177,8 +177,8 @@ def draw(graph: SceneGraph, *, caption: str = "", title: str = "Scene graph", li
 def composition(
     graph: SceneGraph, image: Image.Image, caption: str, *, title: str, limit: int = 12
 ) -> go.Figure:
-    """An image, what is matched with it, and the graph behind: the caption as a whole, and each of the first
-    ``limit`` objects with its attributes.
+    """Return an image, what is matched with it, and the graph behind: the caption as a whole, and each of the
+    first ``limit`` objects with its attributes.
 
     Source: after Figure 1 of Pham et al., "Composing Object Relations and Attributes for Image-Text
     Matching", CVPR 2024.
@@ -218,8 +218,8 @@ def composition(
 def statement_comparison(
     left: SceneGraph, right: SceneGraph, *, names: tuple[str, str], score: float
 ) -> go.Figure:
-    """The statements of two graphs: what only the first makes, what both make, what only the second makes;
-    ``names`` says what they are called, ``score`` is their tuple F1.
+    """Return the statements of two graphs: what only the first makes, what both make, what only the second
+    makes; ``names`` says what they are called, ``score`` is their tuple F1.
     """
     first = left.tuples()
     second = right.tuples()
@@ -266,7 +266,9 @@ def _write_statement(fig: go.Figure, statement: tuple[str, ...], column: int, ro
 
 
 def graph_sizes(graphs: Sequence[SceneGraph]) -> go.Figure:
-    """How many objects, attributes and relations a caption has: one panel each, the means in the title."""
+    """Return how many objects, attributes and relations a caption has: one panel each, the means in the
+    title.
+    """
     counts = {}
     for part in PARTS:
         counts[part] = np.array([len(getattr(graph, part)) for graph in graphs])
@@ -291,8 +293,8 @@ def graph_sizes(graphs: Sequence[SceneGraph]) -> go.Figure:
 
 
 def most_frequent_words(graphs: Sequence[SceneGraph], k: int = 12) -> go.Figure:
-    """The ``k`` most frequent objects, attributes and relations: the number of captions that have each; equal
-    numbers in alphabetical order.
+    """Return the ``k`` most frequent objects, attributes and relations: the number of captions that have
+    each; equal numbers in alphabetical order.
     """
     fig = panels(list(PARTS), "Most frequent", "captions", "", shared=False, spacing=0.14)
     for column, kind in enumerate(KINDS, 1):
@@ -316,7 +318,7 @@ def most_frequent_words(graphs: Sequence[SceneGraph], k: int = 12) -> go.Figure:
 
 
 def agreement(figures: Mapping[str, Sequence[float]], bars: Mapping[str, float], *, title: str) -> go.Figure:
-    """Precision (P), recall (R) and F1 by part of the graph; a line marks what F1 is to reach.
+    """Return precision (P), recall (R) and F1 by part of the graph; a line marks what F1 is to reach.
 
     Args:
         figures: part -> ``(precision, recall, F1)`` in [0, 1].

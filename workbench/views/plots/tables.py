@@ -20,8 +20,8 @@ ABOUT = ("paper", "group", "method", "beside")
 
 
 def listing(columns: Mapping[str, Sequence[str]], *, title: str, most: int = 40) -> str:
-    """Texts in columns, one line a row, as HTML; the first ``most`` rows are shown, and a text of more than
-    600 letters is cut, with a mark.
+    """Return texts in columns, one line a row, as HTML; the first ``most`` rows are shown, and a text of more
+    than 600 letters is cut, with a mark.
 
     Raises:
         ValueError: the columns differ in length.
@@ -37,7 +37,8 @@ def listing(columns: Mapping[str, Sequence[str]], *, title: str, most: int = 40)
 
 
 def numbers(runs: Mapping[str, Iterable[object]], *, title: str) -> str:
-    """What several runs measured, one line a number: each run's value with its interval, and the contract.
+    """Return what several runs measured, one line a number: each run's value with its interval, and the
+    contract.
 
     Args:
         runs: name -> its measurements, or pairs of a label and a contract that holds the value; a number that
@@ -69,7 +70,7 @@ def _listing(names: Sequence[str], rows: Sequence[Sequence[str]], caption: str) 
 
 
 def printed_table(columns: Mapping[str, Sequence[str]], *, title: str, reason: str = "") -> str:
-    """Rows of several papers under headings, one column a number, and what is to be said beside a row.
+    """Return rows of several papers under headings, one column a number, and what is to be said beside a row.
 
     Args:
         columns: texts by heading: ``paper`` and ``group`` make the headings, ``method`` and ``beside`` stand
@@ -90,8 +91,8 @@ def printed_table(columns: Mapping[str, Sequence[str]], *, title: str, reason: s
 
 
 def verdicts(differences: pd.DataFrame, *, title: str) -> str:
-    """Runs compared with one run, one line a number and run: rows of ``metrics.comparison.Difference``. The
-    caption says for how many comparisons the intervals are widened.
+    """Return runs compared with one run, one line a number and run: rows of
+    ``metrics.comparison.Difference``. The caption says for how many comparisons the intervals are widened.
     """
     rows = [_verdict(row) for row in named_rows(differences)]
     caption = "; ".join(filter(None, (title, explain_widening(len(rows)))))

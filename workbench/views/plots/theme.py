@@ -55,8 +55,8 @@ TEMPLATE: Any = go.layout.Template(layout=LAYOUT)
 
 
 def figure(title: str, x: str = "", y: str = "", *, height: int = 380, width: int | None = None) -> go.Figure:
-    """An empty figure in the common look; ``x`` and ``y`` name the axes, with their unit, ``height`` and
-    ``width`` are in pixels (``None`` = as wide as the page).
+    """Return an empty figure in the common look; ``x`` and ``y`` name the axes, with their unit, ``height``
+    and ``width`` are in pixels (``None`` = as wide as the page).
     """
     layout = {
         "title": {"text": escape(title)},
@@ -71,7 +71,7 @@ def figure(title: str, x: str = "", y: str = "", *, height: int = 380, width: in
 
 @contextmanager
 def left_out_where_impossible(what: str) -> Iterator[None]:
-    """A figure that cannot be drawn from these data is left out with one sentence, and the notebook goes on.
+    """Leave out a figure that cannot be drawn from these data, with one sentence; the notebook goes on.
 
     Args:
         what: the figure shows, as the beginning of the sentence.
@@ -85,7 +85,7 @@ def left_out_where_impossible(what: str) -> Iterator[None]:
 def panels(
     names: Sequence[str], title: str, x: str, y: str, *, shared: bool = True, spacing: float = 0.04
 ) -> go.Figure:
-    """An empty figure with one panel a name, side by side.
+    """Return an empty figure with one panel a name, side by side.
 
     Args:
         names: headings of the panels; escaped.
@@ -105,12 +105,13 @@ def panels(
 
 
 def break_name(name: str) -> str:
-    """A name, escaped, in lines that leave a narrow page room for the plot."""
+    """Return a name, escaped, in lines that leave a narrow page room for the plot."""
     return "<br>".join(map(escape, textwrap.wrap(name, LETTERS)))
 
 
 def axis_values(values: ArrayLike, unit: str = "share") -> list[float]:
-    """Stored values as an axis shows them, e.g. in percent; what is not known (``None``, NaN) stays a gap.
+    """Return stored values as an axis shows them, e.g. in percent; what is not known (``None``, NaN) stays a
+    gap.
 
     >>> axis_values([0.5, None])
     [50.0, nan]
@@ -120,13 +121,13 @@ def axis_values(values: ArrayLike, unit: str = "share") -> list[float]:
 
 
 def named_rows(table: pd.DataFrame) -> Iterable[Any]:
-    """The rows of a table as named tuples, whose fields may hold anything."""
+    """Return the rows of a table as named tuples, whose fields may hold anything."""
     return table.itertuples()
 
 
 def legend_entry(fig: go.Figure, name: str, column: int | None = None, row: int = 1) -> dict[str, Any]:
-    """What a trace needs to stand once in the legend, however many panels draw it: its name, escaped, and its
-    panel; a trace without a name is not in the legend.
+    """Return what a trace needs to stand once in the legend, however many panels draw it: its name, escaped,
+    and its panel; a trace without a name is not in the legend.
     """
     shown = {"", *(trace.legendgroup for trace in fig.data)}
     panel = {} if column is None else {"row": row, "col": column}
@@ -169,8 +170,8 @@ def draw_dots(fig: go.Figure, table: pd.DataFrame, colour: str, symbol: str = "c
 def error_bars(
     value: ArrayLike, low: ArrayLike, high: ArrayLike, colour: str, unit: str = "share", **look: Any
 ) -> dict[str, Any]:
-    """Error bars from values to the ends of their intervals, all as they are stored; an interval that is not
-    known (``None``, NaN) is not drawn.
+    """Return error bars from values to the ends of their intervals, all as they are stored; an interval that
+    is not known (``None``, NaN) is not drawn.
     """
     middle, below, above = (np.array(axis_values(part, unit)) for part in (value, low, high))
     return {
@@ -199,7 +200,7 @@ def add_image(fig: go.Figure, image: Image.Image, side: int = 224, **place: Any)
 
 
 def wrap(text: str, letters: int, most: int | None = None) -> list[str]:
-    """A text in lines of so many letters, at most so many of them; what is left out is marked."""
+    """Return a text in lines of so many letters, at most so many of them; what is left out is marked."""
     return textwrap.wrap(text, letters, max_lines=most, placeholder=" …")
 
 

@@ -24,9 +24,9 @@ LOOK: dict[str, Any] = {"mode": "lines+markers", "marker": {"size": 7}}
 def curves(
     history: Sequence[Mapping[str, float]], *, select: str = "rsum", kept: Sequence[int] = ()
 ) -> go.Figure:
-    """The weighted terms of the loss, which add up to it, and the validation, epoch by epoch: the terms at
-    the left, bars where one epoch was trained; then the RSUM (of 600), and what chose the epoch, where that
-    is another number.
+    """Return the weighted terms of the loss, which add up to it, and the validation, epoch by epoch: the
+    terms at the left, bars where one epoch was trained; then the RSUM (of 600), and what chose the epoch,
+    where that is another number.
 
     Args:
         history: one mapping an epoch, as ``fit`` returns it: ``epoch``, every term, ``loss``, ``val/...``,
@@ -65,7 +65,7 @@ def curves(
 
 
 def _draw_terms(fig: go.Figure, trained: Sequence[Mapping[str, float]]) -> None:
-    """The terms of the loss in the first panel."""
+    """Draw the terms of the loss in the first panel."""
     terms = [name for name in trained[0] if name not in NOT_A_TERM and "/" not in name] if trained else []
     lines_of = {
         escape(WAYS.get(name, name)): (name, {"color": colour})
@@ -84,8 +84,8 @@ def _draw_terms(fig: go.Figure, trained: Sequence[Mapping[str, float]]) -> None:
 
 
 def first_answer_shares(measurements: Sequence[Measurement]) -> tuple[dict[str, float], dict[str, float]]:
-    """Shares of queries whose best item is their own (``own@1``), and whose best item is true (``true@1``,
-    where the data have exact truth), by direction and subset.
+    """Return shares of queries whose best item is their own (``own@1``), and whose best item is true
+    (``true@1``, where the data have exact truth), by direction and subset.
     """
     shares: dict[str, dict[str, float]] = {"own": {}, "true": {}}
     for m in measurements:
@@ -96,13 +96,13 @@ def first_answer_shares(measurements: Sequence[Measurement]) -> tuple[dict[str, 
 
 
 def _share_label(share: float) -> str:
-    """A share, where its bar has room for it."""
+    """Return a share, where its bar has room for it."""
     return format_value(share) if share > 0.06 else ""
 
 
 def first_answers(own: Mapping[str, float], true: Mapping[str, float]) -> go.Figure:
-    """What the best scored item is: the query's own, another one that is truly relevant, or a wrong one; for
-    the arguments see ``first_answer_shares``.
+    """Return what the best scored item is: the query's own, another one that is truly relevant, or a wrong
+    one; for the arguments see ``first_answer_shares``.
     """
     shares = [f"{format_value(share)} % from {way}" for way, share in true.items() if "," not in way]
     title = f"First answers that are true: {listed(shares)}"
