@@ -343,9 +343,7 @@ class Bars(Nowhere):
         return layout if self.threaded else layout.replace("{bar:10}", "{bar}")
 
     def _bar_width(self) -> int | None:
-        """Return how long a bar may be; some terminals do not say how wide they are, and a notebook has no
-        end.
-        """
+        """Return how long a bar may be; not every terminal says how wide it is."""
         wide = 0
         with suppress(OSError, ValueError):
             wide = os.get_terminal_size(sys.stderr.fileno()).columns
@@ -450,9 +448,7 @@ def _medium() -> Medium:
 
 
 def _in_kernel() -> bool:
-    """Return whether this process is the kernel of a notebook; one that has only imported ipykernel is
-    none.
-    """
+    """Return whether this process is the kernel of a notebook, and has not only imported ipykernel."""
     kernels = sys.modules.get("ipykernel.kernelapp")
     return kernels is not None and kernels.IPKernelApp.initialized()
 

@@ -240,9 +240,7 @@ def runs_of(arms: grids.Arms, there: Sequence[runs.Run]) -> dict[str, runs.Run |
 
 
 def _with_place(part: Part, run: runs.Run) -> Part:
-    """Return the part with a word that says whether the run's numbers were measured where the paper's
-    were.
-    """
+    """Return the part, and say whether a run's numbers were measured where the paper's were."""
     if part.on not in published.PROTOCOLS:
         return replace(part, word=UNSAID)
     return replace(part, word=OTHER if _why_not(part, run) else SAME)
@@ -447,9 +445,7 @@ def _notes_on_gaps(columns: Mapping[str, Source], rows: Sequence[Row]) -> list[s
 
 
 def _notes_on_equal_rows(rows: Sequence[Row]) -> list[str]:
-    """Return which rows have the same numbers throughout, as arms have that a budget gives nothing to differ
-    in.
-    """
+    """Return which rows have the same numbers throughout, as arms have that differ in nothing."""
     alike: dict[str, list[str]] = {}
     for row in rows:
         if any(value is not None for value, *_ in row.values.values()):

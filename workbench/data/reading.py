@@ -376,9 +376,7 @@ def _require_chains(rows: Sequence[Row]) -> None:
 
 
 def _with_distinct_ids(homes: Sequence[tuple[Row, str]]) -> list[Row]:
-    """Return all rows; an id that two splits use gets its split in front: each may number its captions from
-    0.
-    """
+    """Return all rows; an id that two splits use gets its split in front."""
     first: dict[str, str] = {}
     shared = {row.id for row, home in homes if first.setdefault(row.id, home) != home}
     rows = []
@@ -388,9 +386,7 @@ def _with_distinct_ids(homes: Sequence[tuple[Row, str]]) -> list[Row]:
 
 
 def _describe_splits(split: str, counts: Mapping[str, int], rule: str) -> str:
-    """Return what tells the splits and how many images they have, or what is read where no ``rule`` tells
-    them.
-    """
+    """Return what tells the splits and how many images each has, or what is read without a ``rule``."""
     listed = ", ".join(f"{name} ({format_count(counts[name], 'image')})" for name in SPLITS if counts[name])
     if rule:
         return f"splits by {rule}: {listed}"
@@ -441,9 +437,7 @@ def _rows_with_splits(
 
 
 def _judge_of_same_text(rows: Sequence[Row]) -> tuple[Judge | None, tuple[str, ...]]:
-    """Return what judges texts that stand at several images, where there are any and not too many, and a
-    note.
-    """
+    """Return what judges texts that stand at several images, if there are any and few, and a note."""
     images: dict[str, dict[str, None]] = {}
     for row in rows:
         images.setdefault(row.caption, {})[row.image] = None

@@ -83,9 +83,7 @@ def read_table(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
 
 
 def find_separator(line: str) -> str:
-    """Return what separates the fields of the first line of a table: that by which it names image and
-    caption.
-    """
+    """Return what separates the fields of a table's first line, so that it names image and caption."""
     marks = [mark for mark in SEPARATORS if mark in line]
     naming = [mark for mark in marks if has_image_and_caption(line.split(mark), {})]
     return next(iter(naming or [mark for mark in marks if mark != "|"]), ",")
@@ -104,9 +102,7 @@ def read_header(file: Path) -> list[str]:
 
 
 def _error_handler(problems: Problems) -> str:
-    """Return where bad rows are skipped, one that is not UTF-8 is found when it is read; the others are
-    whole.
-    """
+    """Return how bytes that are not UTF-8 are treated: kept and found later where bad rows are skipped."""
     return "surrogateescape" if problems.on_error == "skip" else "strict"
 
 
@@ -143,9 +139,7 @@ def _read_lines(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
 
 
 def _swallowed_line(row: Sequence[str], mark: str) -> str:
-    """Return a line inside a field that names an image as a row does, since a quote before it is not
-    closed.
-    """
+    """Return a line inside a field that names an image: a quote before it is not closed."""
     long = [text for text in row if "\n" in text]
     for line in chain.from_iterable(map(str.splitlines, long)):
         if mark in line and any(part.strip().lower().endswith(image_endings()) for part in line.split(mark)):
@@ -212,9 +206,7 @@ def caption_column(annotations: Any, table: str, chosen: Mapping[str, str | None
 
 
 def _rows_of(content: Mapping[str, Any]) -> list[Any] | None:
-    """Return the rows of an object: captions by image, lists by column, or one list of rows, or one a
-    split.
-    """
+    """Return the rows of an object: captions by image, lists by column, or lists of rows."""
     columns = [_items(value) for value in content.values()]
     whole = all(column is not None and len(column) == len(columns[0]) for column in columns)
     if whole and has_image_and_caption(content, {}):
@@ -236,9 +228,7 @@ def _rows_of(content: Mapping[str, Any]) -> list[Any] | None:
 
 
 def _items(value: Any) -> Any:
-    """Return the items of a list, or of a column that is an object with a key a row; of another value
-    ``None``.
-    """
+    """Return the items of a list, or of an object with a key a row; else ``None``."""
     if isinstance(value, dict):
         return list(value.values())
     return value if isinstance(value, list) else None

@@ -233,9 +233,7 @@ class Result:
 
     @property
     def kept(self) -> list[int]:
-        """The epochs whose weights these are: one, or those of which they are the mean; none where nothing
-        was trained.
-        """
+        """The epochs whose weights these are, or are the mean of; none where nothing was trained."""
         if not self.history:
             return []
         if first := self.config.get("swa_from", 0):
@@ -376,9 +374,7 @@ class Result:
         return {**about, **measured, **self._learnt()}
 
     def _identity(self) -> dict[str, Any]:
-        """Return what was trained, or what was evaluated: its name, and of a model of this library its
-        training.
-        """
+        """Return the name of what was evaluated, and of a model of this library its training."""
         if isinstance(self.run, Training):
             return {"objective": name_of(self.config["objective"])}
         fields = {name: getattr(self.run, name) for name in ("objective", "training", "target")}
