@@ -45,8 +45,8 @@ ONLY_PRINTED = "printed only, no arm of this grid"
 
 
 def texts(table: Table) -> tuple[list[str], list[list[str]]]:
-    """Headings and rows as texts: label, number of seeds, our numbers with their intervals, those that are
-    printed for the same test set, and what is to be said beside.
+    """Return headings and rows as texts: label, number of seeds, our numbers with their intervals, those that
+    are printed for the same test set, and what is to be said beside.
 
     Args:
         table: from ``execution.table.make``.
@@ -65,8 +65,8 @@ def texts(table: Table) -> tuple[list[str], list[list[str]]]:
 
 
 def printed_apart(table: Table) -> list[tuple[str, list[str], list[list[str]]]]:
-    """Heading, heads of columns and rows of each part that the paper measured on another test set, or of
-    which it does not say the protocol: these do not stand beside numbers from here.
+    """Return heading, heads of columns and rows of each part that the paper measured on another test set, or
+    of which it does not say the protocol: these do not stand beside numbers from here.
 
     Args:
         table: from ``execution.table.make``.
@@ -120,7 +120,7 @@ def _heads(part: Part) -> list[str]:
 
 
 def _printed(table: Table, parts: Sequence[Part]) -> list[tuple[Part, str]]:
-    """Every printed column of some parts of a table, with its part."""
+    """Return every printed column of some parts of a table, with its part."""
     columns: list[tuple[Part, str]] = []
     for part in parts:
         columns += [(part, head) for head in _heads(part)]

@@ -245,7 +245,9 @@ def _explain_no_run(notebook: str, tags: Sequence[str], root: str) -> str:
 
 
 def _run_row(run: Any) -> dict[str, object]:
-    """A run in the list, with its first numbers: what the results say, else what the parameters ask for."""
+    """Return a run in the list, with its first numbers: what the results say, else what the parameters ask
+    for.
+    """
     known = {**run.params, **run.results}
     measured = dict(contracts_of(run.results))
     queries = next((measurement_row(label, measured[label])["queries"] for label in headline(measured)), "")

@@ -106,7 +106,7 @@ def _defaults(run: store.Run) -> dict[str, Any]:
 
 
 def _evaluation_line(results: Mapping[str, Any]) -> str:
-    """What a run is on other data, by its first numbers."""
+    """Return what a run is on other data, by its first numbers."""
     return ": ".join([describe_evaluation(results), leading_line(dict(contracts_of(results)))])
 
 

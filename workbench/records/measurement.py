@@ -273,8 +273,8 @@ def contracts_of(results: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]
 
 
 def leading_line(contracts: Mapping[str, Mapping[str, Any]]) -> str:
-    """What stands for a run in one line: its first number, such as RSUM, and mAP@R of both directions where
-    the ground truth is known.
+    """Return what stands for a run in one line: its first number, such as RSUM, and mAP@R of both directions
+    where the ground truth is known.
 
     Args:
         contracts: label -> contract that holds the value.

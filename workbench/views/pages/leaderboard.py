@@ -238,8 +238,8 @@ def _differing_settings(alike: Sequence[runs.Run]) -> list[str]:
 
 
 def _table_group(part: pd.DataFrame, page_folder: Path) -> dict[str, Any]:
-    """The table of one test split: a row for each run and one for the mean of runs that differ in their seed
-    alone, the best first.
+    """Return the table of one test split: a row for each run and one for the mean of runs that differ in
+    their seed alone, the best first.
     """
     labels = _labels(part)
     marks = _marks(part, labels)
