@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+import workbench as wb
+
 pytest.importorskip(
     "eccv_caption", reason="needs the package eccv-caption, pip install 'itm-workbench[eccv]'"
 )
@@ -62,3 +64,25 @@ def test_only_the_queries_of_eccv_caption_are_asked_and_the_contract_counts_them
     assert (second.queries, second.left_out, second.gallery) == (1332, 23668, 5000)
     found = by_key(crossed(equal, whole.judgements["cxc"], rounds=0))
     assert (found["t2i/R@1"].queries, found["t2i/R@1"].left_out, found["t2i/R@1"].value) == (24972, 28, 0)
+
+
+@pytest.mark.parametrize("depth", [None, 3])
+def test_the_dictionaries_of_the_package_are_measured_as_by_the_package(depth, sample, package):
+    scores = eccv.case("model", np.random.default_rng(2), sample)
+    whole = eccv.retrieved(scores, sample)
+    i2t, t2i = ({query: items[:depth] for query, items in lists.items()} for lists in whole)
+    result = wb.evaluate(runs={"i2t": i2t, "t2i": t2i}, data=sample, rounds=0)
+    targets = ("coco_5k_recalls", "cxc_recalls", "eccv_map_at_r", "eccv_rprecision", "eccv_r1")
+    expected = eccv.theirs(package, whole, targets)
+    groups = {"": "coco_5k", "cxc:": "cxc", "eccv:": "eccv"}
+    names = {"R@1": "r1", "R@5": "r5", "R@10": "r10", "map_at_r": "map_at_r", "r_precision": "rprecision"}
+    compared = 0
+    for label in result:
+        start, _, rest = label.rpartition(":")
+        way, _, metric = rest.partition("/")
+        key = f"{groups.get(f'{start}:' if start else '')}_{names.get(metric)}/{way}"
+        if key in expected:
+            assert_allclose(result[label], expected[key], rtol=0, atol=1e-9, err_msg=label)
+            compared += 1
+    # lists of three items determine R@1 alone
+    assert compared == (len(expected) if depth is None else 6)
