@@ -22,17 +22,20 @@ from workbench.records import Split
 from workbench.runs.run_files import LISTS, best_pairs, write_pairs
 
 MEASURE = """
-import json, resource, sys, time
+import json, sys, time
+from pathlib import Path
 import workbench as wb
 from tools.benchmarks.bench_elsewhere import split_of
 split = split_of(int(sys.argv[1]), int(sys.argv[2]))
 wb.evaluate
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+def peak():
+    words = Path("/proc/self/status").read_text().split()
+    return int(words[words.index("VmHWM:") + 1]) / 2**20
+before = peak()
 start = time.process_time()
 result = wb.evaluate(data=split, **json.loads(sys.argv[3]))
 seconds = time.process_time() - start
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-print(json.dumps({"seconds": seconds, "peak": peak, "before": before, "r1": result["t2i/R@1"]}))
+print(json.dumps({"seconds": seconds, "peak": peak(), "before": before, "r1": result["t2i/R@1"]}))
 """
 
 

@@ -328,9 +328,7 @@ class EncoderModel(Model):
         return Source(split, inputs, signals)
 
     def embed(self, source: Source) -> tuple[Embedding, Embedding]:
-        """Embed all images and captions of a split, on the model's device; the result is on the CPU in
-        float32.
-        """
+        """Embed all images and captions of a split, on the model's device, as float32 on the CPU."""
         captions = len(source.split.captions)
         image = self.embed_images_of(source)
         return image, self._embed(self.pair.text.texts, source.of_captions, captions, "captions")
@@ -343,8 +341,9 @@ class EncoderModel(Model):
             parts: keep token-level parts, which need far more memory than the pooled vectors; ``None`` =
                 where ``scores`` reads them.
         """
-        images = len(source.split.image_ids)
-        return self._embed(self.pair.image.images, source.of_images, images, "images", parts)
+        images, pixels = len(source.split.image_ids), source.inputs.get("pixels")
+        kept = pixels if isinstance(pixels, Pixels) else None
+        return self._embed(self.pair.image.images, source.of_images, images, "images", parts, kept)
 
     def embed_texts(self, texts: Sequence[str]) -> Embedding:
         """Embed loose texts."""
@@ -374,7 +373,7 @@ class EncoderModel(Model):
         return maker.cut(source.split.captions, signal), maker.context_length
 
     def spelt(self, captions: Sequence[str]) -> list[list[str]]:
-        """Split captions into the words or tokens that the text encoder reads, as texts."""
+        """Split captions into the words or tokens that the text encoder reads."""
         return self.makers[self.reads[0]].spelt(captions)
 
     def embed_images(self, images: Sequence[Image.Image], *, features: str = "") -> Embedding:
@@ -388,10 +387,9 @@ class EncoderModel(Model):
             ValueError: the encoder reads features, and no backbone makes them.
         """
         require_list("images", images)
-        features = features or self.features
         none, kinds = torch.empty(0, dtype=torch.long), (self.pair.image.image_input or "").split("+")
         require(
-            features or "regions" not in kinds,
+            (features := features or self.features) or "regions" not in kinds,
             "this model reads region features that came with its data and cannot encode a new image; "
             "train with features='efficientnet_lite0' or another backbone",
         )
@@ -420,14 +418,20 @@ class EncoderModel(Model):
         count: int,
         unit: str,
         parts: bool | None = None,
+        pixels: Pixels | None = None,
     ) -> Embedding:
+        """Embed items, some at a time; ``pixels`` = what processes read beside the device is kept there."""
         was_training = self.pair.training
         parts = "parts" in self.compares if parts is None else parts
         self.pair.eval()
         chunks, slow = [], self.device.type == "cpu" and "pixels" in (self.pair.image.image_input or "")
         step = SLOWLY if slow else BATCH
         with Task(f"encoding with {self.name}" if self.name else "encoding", count, unit) as task:
-            for read in read_ahead(batch, np.split(np.arange(count), range(step, count, step))):
+            rows = np.split(np.arange(count), range(step, count, step))
+            processes = pixels.processes(self.device, count, step) if pixels else 0
+            for part, read in zip(rows, read_ahead(batch, rows, processes=processes), strict=True):
+                if pixels and processes:
+                    pixels.keep(part, read.inputs["pixels"])
                 with devices.in_precision(self.device, self.precision):
                     embedded = encode(batches.move_batch(read, self.device))
                 if not parts:

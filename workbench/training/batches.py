@@ -13,7 +13,7 @@ from accelerate.utils import send_to_device
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset, get_worker_info
 
-from workbench.io.ahead import in_threads
+from workbench.io.ahead import in_threads, reading_processes
 from workbench.records import Batch, Computed, Graded, Judgements, Rows, Signal, Split, require
 from workbench.training.mixing import Mixture, draw_mixture
 from workbench.training.negatives import Negatives
@@ -56,14 +56,37 @@ class Pixels:
         )
         return torch.stack(read)
 
+    def processes(self, device: torch.device, count: int, at_once: int) -> int:
+        """Say how many processes read the first so many images best, see ``reading_processes``; 0 = none,
+        since the images are in memory or few, or the processor is busy with the model itself.
+
+        Args:
+            device: of the model.
+            count: images.
+            at_once: that a process reads at a time.
+        """
+        if device.type == "cpu" or count <= at_once or self._read_images.keys() >= set(range(count)):
+            return 0
+        return reading_processes(at_once * self._read_image(0).nbytes)
+
+    def keep(self, rows: Rows, pixels: Tensor) -> None:
+        """Keep what another process has read: ``(n, 3, H, W)`` of these image rows."""
+        for row, image in zip(rows.tolist(), pixels, strict=True):
+            # a copy, since the memory is shared with that process
+            self._keep_image(row, image.clone())
+
     def _read_image(self, row: int) -> Tensor:
         pixels = self._read_images.pop(row, None)
         if pixels is None:
             pixels = self.transform(self.split.open_image(row))
+        self._keep_image(row, pixels)
+        return pixels
+
+    def _keep_image(self, row: int, pixels: Tensor) -> None:
+        self._read_images.pop(row, None)
         self._read_images[row] = pixels
         if len(self._read_images) * pixels.nbytes > self.memory:
             self._read_images.popitem(last=False)
-        return pixels
 
 
 def region_reader(split: Split) -> Reader:
