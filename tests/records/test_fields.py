@@ -1,5 +1,7 @@
 """Fields: their kinds, what is missing, and the rows that they keep."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -55,3 +57,13 @@ def test_a_field_of_another_length_is_refused():
     fields = {"place": Field.from_cells("place", ["sea"], of="image")}
     with pytest.raises(ValueError, match="field 'place' has 1 rows, expected 2"):
         Split("x", texts, texts, texts, own, lambda row: None, fields=fields)
+
+
+def test_a_part_of_a_split_has_its_rows_images_and_judgements():
+    whole = replace(split_with_fields(), open_image=lambda row: f"image {row}", stamp=lambda row: 10 + row)
+    part = whole.restrict(np.array([0, 2]), np.array([1, 3]))
+    assert (part.image_ids, part.captions, part.own.tolist()) == (("0", "2"), ("b", "d"), [0, 1])
+    assert [part.open_image(row) for row in range(2)] == ["image 0", "image 2"]
+    assert part.stamps().tolist() == [10, 12]
+    assert part.fields["language"].cells() == ["en", "en"]
+    assert part.judgements["own"].dense().tolist() == [[1, 0], [0, 1]]

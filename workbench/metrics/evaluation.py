@@ -437,7 +437,33 @@ def report_number(
         chance: what a random order has on average; NaN = nobody knows.
         best: what the best order has; NaN = the end of the range of such numbers.
     """
-    value, resampled = row.number(values, at, draws)
+    number = row.number(values, at, draws)
+    return report_resampled(row, key, number, values, at, draws, gallery, (chance, best))
+
+
+def report_resampled(
+    row: Metric,
+    key: MetricKey,
+    number: tuple[float, Values],
+    values: Values,
+    at: str | Rows,
+    draws: Draws,
+    gallery: int,
+    ends: tuple[float, float],
+) -> Measurement:
+    """One number whose resamples are known, with its interval and contract, see ``report_number``.
+
+    Args:
+        row: the metric.
+        key: of the number.
+        number: its value, and ``(rounds,)`` that of each resample.
+        values: by query.
+        at: direction, or the image row of each value.
+        draws: resamples of the images.
+        gallery: how many items a query is compared with.
+        ends: what a random and what the best order has; NaN = not known.
+    """
+    (value, resampled), (chance, best) = number, ends
     low, high = percentile_interval(resampled)
     method = "" if low is None else row.interval
     if row.face in SHARES and low is not None and high == low:

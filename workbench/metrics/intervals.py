@@ -141,6 +141,39 @@ class Draws:
             found += np.mean([resampled(*fold) for fold in folds] or [np.full(self.rounds, np.nan)], axis=0)
         return found
 
+    def means_of_each(self, columns: Sequence[Values], direction: str) -> Iterator[tuple[float, Values]]:
+        """The mean of each of several columns of values, and ``(rounds,)`` that of each resample: what
+        ``value`` and ``resample`` give, with all columns drawn at once.
+
+        Args:
+            columns: ``(C,)`` values by query of one direction, NaN = the query does not count.
+            direction: as for ``value``; there are no folds.
+        """
+        number, drawn = np.zeros(len(columns)), np.zeros((len(columns), self.rounds))
+        first = 0
+        for rows in self._sides(direction, len(columns[0]) if columns else 0):
+            pairs: list[Values] = []
+            for column in columns:
+                part = column[first : first + len(rows)]
+                known = ~np.isnan(part)
+                pairs += [np.where(known, part, 0.0), known.astype(np.float64)]
+            first += len(rows)
+            total = np.array([part.sum() for part in pairs])
+            number += ratio(total[::2], total[1::2])
+            if self.rounds:
+                sums = self.sums(pairs, rows).T
+                drawn += ratio(sums[::2].ravel(), sums[1::2].ravel()).reshape(drawn.shape)
+        yield from zip(number.tolist(), drawn, strict=True)
+
+    def _sides(self, direction: str, size: int) -> list[Rows]:
+        """The image rows of the queries of each statistic that is added."""
+        sides = [np.arange(self.images), self.own]
+        if direction.startswith("i"):
+            return sides[:1]
+        if direction.startswith("t"):
+            return sides[1:]
+        return sides * (size // sum(map(len, sides)))
+
     def wilson(self, values: Values, direction: str | Rows, most: float) -> tuple[float, float]:
         """Compute Wilson's interval of a mean, whose trials are the images that have queries.
 
@@ -194,11 +227,7 @@ class Draws:
         if not isinstance(direction, str):
             yield self._folds(values, direction)
             return
-        sides = [np.arange(self.images), self.own]
-        if direction.startswith("i"):
-            sides = sides[:1]
-        elif direction.startswith("t"):
-            sides = sides[1:]
+        sides = self._sides(direction, self.images + len(self.own))
         size = sum(map(len, sides))
         there = f"there are {self.images} images and {len(self.own)} captions"
         fits = len(values) == size if direction else size and len(values) % size == 0

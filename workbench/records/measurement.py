@@ -78,6 +78,7 @@ class Measurement(Estimate):
         interval: how the interval was computed.
         chance: what a random order has on average; ``None`` = nobody knows.
         beside: what simpler things reach, by name, such as a bag of words on counterfactual captions.
+        by: what cuts the queries into the slice that this number is of; empty = it is of no slice.
     """
 
     gallery: int = 0
@@ -87,6 +88,7 @@ class Measurement(Estimate):
     interval: str = ""
     chance: float | None = None
     beside: Mapping[str, float] = field(default_factory=dict)
+    by: str = ""
 
     @classmethod
     def from_contract(cls, contract: Mapping[str, Any]) -> "Measurement":
@@ -99,7 +101,10 @@ class Measurement(Estimate):
         names.
         """
         names = {"key": self.label, "judgements": self.key.judgements, "folds": self.key.folds}
-        return asdict(self) | names
+        fields = asdict(self) | names
+        if not self.by:
+            del fields["by"]
+        return fields
 
 
 def unit_of(label: str, contract: Mapping[str, Any] | None = None) -> str:

@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Self, cast
 
 import numpy as np
@@ -133,19 +134,42 @@ class Split:
         """Return the first ``images`` images with their captions, judgements cut to them."""
         if images >= len(self.image_ids):
             return self
-        rows = np.arange(images)
-        keep = np.flatnonzero(self.own < images)
+        # a slice leaves a memory-mapped array on the disk
+        return self._cut(slice(images), np.arange(images), np.flatnonzero(self.own < images))
+
+    def restrict(self, images: Rows, captions: Rows) -> Self:
+        """Some images and captions, judgements cut to them.
+
+        Args:
+            images: rows, ascending.
+            captions: rows, ascending; each image has one at least, and each caption its image.
+        """
+        part = self._cut(images, images, captions)
+        openers: dict[str, Any] = {}
+        for name in ("open_image", "open_boxes", "stamp"):
+            opener = getattr(self, name)
+            openers[name] = opener and partial(_at_row, opener, images)
+        return replace(part, **openers)
+
+    def _cut(self, part: Rows | slice, rows: Rows, keep: Rows) -> Self:
+        """Some images and captions, whose images are opened as before.
+
+        Args:
+            part: rows of the images, as arrays are cut.
+            rows: the same as numbers.
+            keep: rows of the captions.
+        """
+        place = new_rows(rows, len(self.image_ids))
         by_caption = {
             name: _pick(getattr(self, name), keep)
-            for name in ("captions", "caption_ids", "own", "level", "chain", "caption_graphs", "negatives")
+            for name in ("captions", "caption_ids", "level", "chain", "caption_graphs", "negatives")
         }
-        # a slice leaves a memory-mapped array on the disk
         by_image = {
-            name: _pick(getattr(self, name), slice(images))
-            for name in ("image_ids", "regions", "image_graphs")
+            name: _pick(getattr(self, name), part) for name in ("image_ids", "regions", "image_graphs")
         }
         return replace(
             self,
+            own=place[self.own[keep]],
             judgements=self._judged.restrict(rows, keep),
             fields=self.take_fields(rows, keep),
             folds=1,
@@ -230,6 +254,11 @@ def _pick(values: Any, rows: Rows | slice) -> Any:
     if values is None or isinstance(values, np.ndarray) or isinstance(rows, slice):
         return None if values is None else values[rows]
     return tuple(values[row] for row in rows)
+
+
+def _at_row(opener: Callable[[int], Any], rows: Rows, row: int) -> Any:
+    """What an opener of the whole gives for a row of a part."""
+    return opener(int(rows[row]))
 
 
 def _restrict_judgements(judgements: Mapping[str, Judgements], rows: Rows) -> dict[str, Judgements]:

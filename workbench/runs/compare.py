@@ -32,6 +32,7 @@ from workbench.records.measurement import measurement_row, remarks, unit_of
 from workbench.registry import did_you_mean, door, require_known
 from workbench.runs import store
 from workbench.runs.by_query import usual_numbers
+from workbench.runs.by_slice import Gallery, metrics_of, numbers_by_slice, slicing_of
 from workbench.runs.kinds import Evaluation
 from workbench.runs.lists import KeptLists
 from workbench.runs.measure import columns_of
@@ -160,7 +161,12 @@ def first_keys(judgements: Iterable[str]) -> list[str]:
 
 
 def table(
-    opened: Sequence[Result], keys: Sequence[str] = (), *, smallest: float = comparison.SMALLEST
+    opened: Sequence[Result],
+    keys: Sequence[str] = (),
+    *,
+    smallest: float = comparison.SMALLEST,
+    by: Sequence[str] = (),
+    gallery: str = "whole",
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return all runs in one table, and each against the first.
 
@@ -168,25 +174,29 @@ def table(
         opened: open runs of one split.
         keys: see ``numbers``; none = ``by_query.compared`` of what the split and the runs have.
         smallest: smallest effect of interest, in points of percent; see ``comparison.paired_differences``.
+        by: what cuts the slices in which every number is compared as well, see ``slices``.
+        gallery: what their queries are ranked among, see ``by_slice``.
 
     Returns:
         One row a run and number, with its contract, indexed by run and label; and one row a difference, with
         the fields of ``comparison.Difference`` and what follows from them.
     """
     keys = list(keys) or _usual_keys(opened)
-    measured = {run.name: numbers(run, keys) for run in opened}
     contracts: list[dict[str, Any]] = []
-    values: dict[str, dict[str, Values]] = {key: {} for key in keys}
-    for name, by_key in measured.items():
-        for key, (measurement, by_query) in by_key.items():
-            contracts.append({"run": name, "label": key, **measurement.as_dict()})
-            values[key][name] = by_query
+    values: dict[str, dict[str, Values]] = {}
+    for run in opened:
+        whole = numbers(run, keys)
+        for key, (measurement, by_query) in (whole | numbers_by_slice(run, whole, by, gallery)).items():
+            contracts.append({"run": run.name, "label": key, **measurement.as_dict()})
+            if not np.isnan(by_query).all():  # a mean over slices is no mean over queries
+                values.setdefault(key, {})[run.name] = by_query
+    values = {key: by_run for key, by_run in values.items() if len(by_run) == len(opened)}
     split = opened[0].split
     draws = Draws(split.own, len(split.image_ids))
     if split.benchmark is not None:
         draws = draws_of_units(split.benchmark.drawn_with, split.benchmark.unit)
     differences = comparison.paired_differences(
-        values, opened[0].name, draws, smallest=smallest, metrics=_metrics_of(opened)
+        values, opened[0].name, draws, smallest=smallest, metrics=metrics_of(opened)
     )
     table = pd.DataFrame(contracts).set_index(["run", "label"])
     # of some numbers nobody knows what chance would be: they have none, and not NaN
@@ -210,15 +220,6 @@ def _usual_keys(opened: Sequence[Result]) -> list[str]:
         lacking = [run for run in opened if label not in run.values and run.model.directed]
         first += [] if lacking else [label]
     return usual_numbers([*first, *shared])
-
-
-def _metrics_of(opened: Sequence[Result]) -> dict[str, Metric]:
-    """Return all metrics by name, those of the registry and those that runs were measured by."""
-    more: set[str] = set()
-    for run in opened:
-        more.update(run.config.get("metrics", ()))
-    rows = [*(row() for row in metrics.rows().values()), *map(metrics.load, sorted(more))]
-    return {row.name: row for row in rows}
 
 
 @dataclass(frozen=True)
@@ -306,12 +307,19 @@ class Comparison:
 
 @during("comparing")
 @door("compare")
-def compare(*results: Result | str | Path, keys: Sequence[str] = ()) -> Comparison:
+def compare(
+    *results: Result | str | Path,
+    keys: Sequence[str] = (),
+    by: str | Sequence[str] = (),
+    gallery: Gallery = "whole",
+) -> Comparison:
     """Return results of one data set in one table, with the paired difference of each from the first.
 
     Args:
         results: of ``evaluate``, ``train`` or ``open_runs``; or run folders.
         keys: numbers to compare, see ``numbers``; none = the first ones.
+        by: fields by which they are compared in slices as well, such as ``"language"``, see ``slices``.
+        gallery: what the queries of a slice are ranked among, the ``"whole"`` data or their ``"slice"``.
 
     Raises:
         ValueError: they were measured on different images or captions, or on captions of other images.
@@ -322,7 +330,8 @@ def compare(*results: Result | str | Path, keys: Sequence[str] = ()) -> Comparis
     require(every, "nothing to compare: give results of evaluate(), train() or open_runs()")
     runs = share_split(every)
     notes = describe_differences(every, [run.name for run in runs])
-    return Comparison(runs, *table(runs, keys), tuple(notes))
+    slicing = slicing_of(runs[0].split, by, gallery)
+    return Comparison(runs, *table(runs, keys, **slicing), tuple(notes))
 
 
 def same_list(split: Split) -> dict[str, float]:

@@ -18,6 +18,7 @@ from workbench.registry import class_of, door
 from workbench.runs import store
 from workbench.runs.about import About
 from workbench.runs.by_query import changed_since
+from workbench.runs.by_slice import Gallery, slicing_of, with_slices
 from workbench.runs.kinds import Evaluation, Training, read_kind
 from workbench.runs.lists import KeptLists, known_numbers, open_lists
 from workbench.runs.measure import measure
@@ -71,6 +72,10 @@ class Subject(NamedTuple):
     origin: Mapping[str, Any] = {}
 
 
+# options by which models are opened
+OF_MODELS = ("pretrained", "random_weights", "prompts", "device", "precision")
+# what is asked of an evaluation
+ASKED = ("split", "precision", "judge", "metrics")
 # fields of a configuration by which a trained model scores, and what re-ranks
 Scoring = tuple[Mapping[str, Any], Reranking]
 
@@ -102,6 +107,8 @@ def evaluate(  # noqa: PLR0913
     pairs_in: str | Path = "",
     metrics: Sequence[str] = (),
     judge: str = "",
+    by: str | Sequence[str] = (),
+    gallery: Gallery = "whole",
     name: str = "",
     tags: Sequence[str] = (),
     note: str = "",
@@ -146,6 +153,9 @@ def evaluate(  # noqa: PLR0913
             those of an object with an ``identity`` are kept in the cache.
         metrics: beyond the usual ones, see ``evaluate_split``; none = those of a run's configuration.
         judge: see there; empty = that of a run, where its metrics are taken.
+        by: fields by which every number is measured in slices as well, such as ``"language"`` or
+            ``["words:quartiles", "has:negation"]``, see ``slices``; the keys end in ``[language=de]``.
+        gallery: what the queries of a slice are ranked among, the ``"whole"`` data or their ``"slice"``.
         name: how tables call the result; empty = the model's own, of vectors those of their files.
         tags: words by which lists of runs are filtered, once the result is saved.
         note: any text, which is saved with the result.
@@ -166,20 +176,23 @@ def evaluate(  # noqa: PLR0913
     1.0
     """
     check_measured(metrics, judge, rounds)
-    about, second = About(name, tags, note), Reranking(rerank, reranker, combine, weight)
-    how: dict[str, Any] = {"pretrained": pretrained, "random_weights": random_weights, "prompts": prompts}
-    how |= {"device": device, "precision": precision}
+    about, stages = About(name, tags, note), (scoring or {}, Reranking(rerank, reranker, combine, weight))
+    how = dict(zip(OF_MODELS, (pretrained, random_weights, prompts, device, precision), strict=True))
     sources = {"images": images, "texts": texts, "scores": scores, "runs": runs, "own": own, "qrels": qrels}
-    subject = _subject(model, Where(data, split, rerank > 0), sources, (scoring or {}, second), how)
-    subject = _with_second(subject, second, how, (max_hours, pairs_in))
-    asked = {"split": split, "precision": precision, "judge": judge, "metrics": tuple(metrics)}
-    return _measure_subject(subject, _identity(subject, scoring or {}, asked), about, rounds, say)
+    subject = _subject(model, Where(data, split, rerank > 0), sources, stages, how, (max_hours, pairs_in))
+    asked = dict(zip(ASKED, (split, precision, judge, metrics))) | slicing_of(subject.split, by, gallery)
+    return _measure_subject(subject, _identity(subject, stages[0], asked), about, rounds, say)
 
 
 def _subject(
-    model: Any, where: Where, sources: Mapping[str, Any], scoring: Scoring, how: Mapping[str, Any]
+    model: Any,
+    where: Where,
+    sources: Mapping[str, Any],
+    scoring: Scoring,
+    how: Mapping[str, Any],
+    pairs: tuple[float, str | Path],
 ) -> Subject:
-    """Return what is measured: models, else vectors, else scores; with further ground truth."""
+    """Return what is measured: models, else vectors or scores, with ground truth and a second stage."""
     models, texts = _list_models(model), sources["texts"]
     sources = {**sources, "texts": _both_in_one(sources["images"]) if texts is None else texts}
     _require_one_way(_ways(models, sources), where.data, sources["own"])
@@ -193,9 +206,9 @@ def _subject(
     else:
         subject = _of_scores(where, sources["scores"], sources["runs"], sources["own"])
         subject = subject._replace(model=rescore(subject.model, scoring[0]))
-    if sources["qrels"] is None:
-        return subject
-    return subject._replace(split=with_ground_truth(subject.split, sources["qrels"]))
+    if sources["qrels"] is not None:
+        subject = subject._replace(split=with_ground_truth(subject.split, sources["qrels"]))
+    return _with_second(subject, scoring[1], how, pairs)
 
 
 def _both_in_one(images: Any) -> Any:
@@ -237,7 +250,7 @@ def _measure_subject(subject: Subject, identity: Evaluation, about: About, round
         split = replace(split, notes=(*split.notes, note)) if note else split
     identity = replace(identity, metrics=names, judge=judge)
     title = model.title(about.name or identity.name)
-    return Result(
+    result = Result(
         title,
         split,
         lambda: (model, image, text),
@@ -248,6 +261,7 @@ def _measure_subject(subject: Subject, identity: Evaluation, about: About, round
         about=about,
         threads=threads,
     )
+    return with_slices(result, identity.by, identity.gallery, rounds=rounds)
 
 
 def _measure_chains(subject: Subject, rounds: int) -> list[Measurement]:
@@ -271,13 +285,14 @@ def _identity(subject: Subject, scoring: Mapping[str, Any], asked: Mapping[str, 
     """
     model = subject.model
     first = model.first if isinstance(model, Reranked) else model
-    asked = {**asked, "scoring": scoring_of(first) or dict(scoring)}
+    asked = {**asked, "metrics": tuple(asked["metrics"]), "scoring": scoring_of(first) or dict(scoring)}
     target, run = subject.target, subject.run
     if isinstance(model, Reranked):
         asked |= {"scoring": {**asked["scoring"], **model.scoring}, "name": model.title()}
     if isinstance(run, Evaluation) and target is None:
         known = {name: value for name, value in asked.items() if value}
-        return replace(run, **known | {"metrics": asked["metrics"], "judge": asked["judge"]})
+        own = {name: asked[name] for name in ("metrics", "judge", "by", "gallery")}
+        return replace(run, **known | own)
     fields: dict[str, Any] = {"name": model.title(), **model.origin, **subject.origin, **asked}
     fields |= {"name": model.title()} if isinstance(model, Reranked) else {}
     if isinstance(run, Training):

@@ -55,6 +55,7 @@ class Evaluation:
         trust_remote_code: whether code that lies beside the model was executed.
         precision: in which the model computed; empty = see ``devices``.
         metrics, judge: that were asked for.
+        by, gallery: what cut the queries into slices, and what these were ranked among; empty = nothing.
         scoring: fields by which a trained model scored in place of those that it was trained with.
         training, objective, seed: data, objective and seed of a model that was trained here.
     """
@@ -77,6 +78,8 @@ class Evaluation:
     precision: str = ""
     metrics: tuple[str, ...] = ()
     judge: str = ""
+    by: tuple[str, ...] = ()
+    gallery: str = ""
     scoring: Mapping[str, Any] = field(default_factory=dict)
     training: str = ""
     objective: str = ""
@@ -111,5 +114,5 @@ def read_kind(folder: Path) -> Training | Evaluation | None:
     require(kind == Evaluation.kind, f"{file} cannot be read: the kind of run is {kind!r}")
     unknown = fields.keys() - Evaluation.__dataclass_fields__.keys()
     require(not unknown, f"{file} cannot be read: no field {min(unknown, default='')!r}; evaluate again")
-    metrics = tuple(fields.pop("metrics", ()))
-    return Evaluation(metrics=metrics, **fields)
+    metrics, by = tuple(fields.pop("metrics", ())), tuple(fields.pop("by", ()))
+    return Evaluation(metrics=metrics, by=by, **fields)

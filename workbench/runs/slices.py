@@ -13,7 +13,7 @@ of each field, and the slices together are the whole.
 
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from itertools import pairwise
 from math import floor, log10
@@ -99,21 +99,28 @@ def is_value(label: str) -> bool:
     )
 
 
-def field_of(fields: Mapping[str, Field], by: str) -> tuple[Field, str]:
+def read_term(names: Collection[str], term: str) -> tuple[str, str]:
     """Return the field that one term names, and its rule: ``has``, a share, a cut, or nothing.
+
+    Args:
+        names: of all fields.
+        term: as it is typed.
 
     Raises:
         KeyError: no such field; the message lists the near ones.
+
+    >>> read_term(["words"], "words:median"), read_term(["negation"], "has:negation")
+    (('words', 'median'), ('negation', 'has'))
     """
-    name, rule = by, ""
-    if by not in fields and ":" in by:
-        head, _, tail = by.rpartition(":")
+    name, rule = term, ""
+    if term not in names and ":" in term:
+        head, _, tail = term.rpartition(":")
         name, rule = (tail, HAS) if head == HAS else (head, tail)
-    if name not in fields and name in computed_fields():
+    if name not in names and name in computed_fields():
         needs = computed_fields()[name].needs
         raise KeyError(f"field {name!r} is computed of the {needs}, which are not at hand here")
-    require_known("no field", name, fields)
-    return fields[name], rule
+    require_known("no field", name, names)
+    return name, rule
 
 
 def query_values(field: Field, own: Rows, images: int, direction: str) -> Array:
@@ -152,7 +159,8 @@ def _common_values(values: Array, own: Rows, images: int) -> Array:
 
 def _slices_of_term(split: Split, term: str, direction: str, fields: Mapping[str, Field]) -> dict[str, Mask]:
     """Return the slices of one field."""
-    field, rule = _as_cut(*field_of(fields, term))
+    name, rule = read_term(fields, term)
+    field, rule = _as_cut(fields[name], rule)
     values = query_values(field, split.own, len(split.image_ids), direction)
     if field.kind == "number":
         slices = _slices_of_number(field, values, rule, term)

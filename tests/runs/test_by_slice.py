@@ -1,0 +1,179 @@
+"""Numbers by slice: those of a double loop over the rows of the slice, for both galleries, ties included."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from workbench.metrics.intervals import Draws
+from workbench.records import Field, Split
+
+IMAGES, EACH = 12, 3
+
+
+def split_with_fields(rng) -> Split:
+    own = np.repeat(np.arange(IMAGES), EACH)
+    ids = tuple(map(str, range(len(own))))
+    words = rng.integers(1, 30, len(own)).astype(float)
+    words[4] = np.nan
+    fields = {
+        "language": Field.from_cells("language", [["de", "en", "fr"][n % EACH] for n in range(len(own))]),
+        "place": Field.from_cells("place", [["sea", "town"][n % 2] for n in range(IMAGES)], of="image"),
+        "words": Field("words", words, kind="number"),
+    }
+    texts = tuple(f"caption {n}" for n in range(len(own)))
+    return Split("x", tuple(map(str, range(IMAGES))), texts, ids, own, lambda row: None, fields=fields)
+
+
+@pytest.fixture(scope="module")
+def case():
+    rng = np.random.default_rng(3)
+    split = split_with_fields(rng)
+    # few different scores, so that many are equal
+    scores = rng.integers(0, 6, (IMAGES, IMAGES * EACH)).astype(np.float32)
+    scores[split.own, np.arange(len(split.own))] += 1
+    return split, scores
+
+
+def first_rank(scores: list[float], relevant: list[bool]) -> int:
+    """The rank of the best relevant item, an equal one that is not relevant ranking above."""
+    best = max(score for score, good in zip(scores, relevant, strict=True) if good)
+    return 1 + sum(s >= best and not good for s, good in zip(scores, relevant, strict=True))
+
+
+def double_loop(scores, own, images, captions, direction, k) -> float:
+    """R@K of the queries ``images`` or ``captions`` among these galleries, pair by pair."""
+    queries, gallery = (images[0], captions[1]) if direction == "i2t" else (captions[0], images[1])
+    hits = []
+    for query in queries:
+        row = []
+        good = []
+        for item in gallery:
+            image, caption = (query, item) if direction == "i2t" else (item, query)
+            row.append(float(scores[image, caption]))
+            good.append(own[caption] == image)
+        if any(good):
+            hits.append(first_rank(row, good) <= k)
+    return sum(hits) / len(hits)
+
+
+def rows_of(split, by):
+    """Caption rows and image rows of each slice, by hand."""
+    if by == "place":
+        for n, place in enumerate(("sea", "town")):
+            images = [i for i in range(IMAGES) if i % 2 == n]
+            yield f"place={place}", images, [t for t in range(len(split.own)) if split.own[t] in images]
+    else:
+        for n, language in enumerate(("de", "en", "fr")):
+            yield f"language={language}", list(range(IMAGES)), list(range(n, len(split.own), EACH))
+
+
+@pytest.mark.parametrize("by", ["place", "language"])
+@pytest.mark.parametrize("gallery", ["whole", "slice"])
+def test_numbers_by_slice_are_those_of_a_double_loop(by, gallery, case):
+    split, scores = case
+    result = wb.evaluate(scores=scores, data=split, by=by, gallery=gallery, rounds=0)
+    everything = list(range(IMAGES)), list(range(len(split.own)))
+    for label, images, captions in rows_of(split, by):
+        start = "within " if gallery == "slice" else ""
+        among = (images, captions) if gallery == "slice" else everything
+        total = 0.0
+        for direction in ("i2t", "t2i"):
+            for k in (1, 5, 10):
+                sides = (images, among[0]), (captions, among[1])
+                expected = double_loop(scores, split.own, *sides, direction, k)
+                key = f"{direction}/R@{k}[{start}{label}]"
+                if key not in result:  # all images have captions in several languages
+                    assert (by, gallery, direction) == ("language", "whole", "i2t")
+                    continue
+                assert result[key] == pytest.approx(expected, abs=1e-12), key
+                total += expected
+        if f"rsum[{start}{label}]" in result:
+            assert result[f"rsum[{start}{label}]"] == pytest.approx(total, abs=1e-12)
+
+
+@pytest.mark.parametrize("by", ["place", "language", "words:quartiles", "words:>10", "place*language"])
+def test_the_micro_mean_of_all_slices_is_the_whole(by, case):
+    split, scores = case
+    result = wb.evaluate(scores=scores, data=split, by=by, rounds=0)
+    of_slices = [m for m in result.measurements if m.by and "mean over" not in m.key.subset]
+    for label in ("i2t/R@1", "t2i/R@1", "i2t/recall@5", "t2i/recall@5"):
+        parts = [m for m in of_slices if m.label.startswith(f"{label}[")]
+        whole = next(m for m in result.measurements if m.label == label)
+        assert sum(m.queries for m in parts) == whole.queries
+        assert sum(m.value * m.queries for m in parts) / whole.queries == pytest.approx(whole.value)
+        assert sum(m.chance * m.queries for m in parts) / whole.queries == pytest.approx(whole.chance)
+
+
+def test_the_macro_mean_weighs_each_value_equally(case):
+    split, scores = case
+    result = wb.evaluate(scores=scores, data=split, by="words:>10")
+    parts = [result[f"t2i/R@1[{label}]"] for label in ("words>10", "words<=10")]
+    mean = next(m for m in result.measurements if m.label == "t2i/R@1[mean over words:>10]")
+    assert "t2i/R@1[words=(missing)]" in result
+    assert mean.value == pytest.approx(sum(parts) / 2)
+    assert mean.low < mean.value < mean.high
+
+
+def test_an_interval_is_that_of_a_resample_of_images(case):
+    split, scores = case
+    result = wb.evaluate(scores=scores, data=split, by="place")
+    measured = next(m for m in result.measurements if m.label == "t2i/R@1[place=sea]")
+    values = np.where(split.own % 2 == 0, result.values["t2i/R@1"], np.nan)
+    drawn = Draws(split.own, IMAGES).resample(values, "t2i")
+    assert (measured.low, measured.high) == pytest.approx(tuple(np.nanquantile(drawn, [0.025, 0.975])))
+    assert measured.queries == IMAGES * EACH // 2
+
+
+def test_the_gallery_of_a_slice_is_in_the_contract(case):
+    split, scores = case
+    one = wb.evaluate(scores=scores, data=split, by="place", gallery="slice", rounds=0)
+    measured = {m.label: m for m in one.measurements}
+    assert measured["t2i/R@1[within place=sea]"].gallery == IMAGES // 2
+    assert measured["t2i/R@1[within place=sea]"].by == "place"
+    assert measured["t2i/R@1[within place=sea]"].chance == pytest.approx(2 / IMAGES)
+    assert one.run.gallery == "slice"
+    whole = wb.evaluate(scores=scores, data=split, by="place", rounds=0)
+    assert {m.label: m.gallery for m in whole.measurements}["t2i/R@1[place=sea]"] == IMAGES
+
+
+def test_models_are_compared_slice_by_slice(case):
+    split, scores = case
+    worse = scores.copy()
+    hurt = split.own % 2 == 1
+    worse[:, hurt] = 0  # all scores of captions of towns are equal
+    both = [wb.evaluate(scores=s, data=split, name=n, rounds=0) for n, s in (("a", scores), ("b", worse))]
+    compared = wb.compare(*both, keys=["t2i/R@1"], by="place")
+    differences = compared.differences.set_index("key")
+    assert differences.loc["t2i/R@1[place=sea]", "value"] == 0
+    town = both[0].values["t2i/R@1"][hurt].mean()
+    assert differences.loc["t2i/R@1[place=town]", "value"] == pytest.approx(-town)
+    assert differences["comparisons"].tolist() == [3, 3, 3]
+    assert "t2i/R@1[mean over place]" in compared.shown().index
+
+
+@pytest.mark.parametrize("gallery", ["whole", "slice"])
+def test_a_slice_of_all_queries_is_the_whole(gallery, case):
+    split, scores = case
+    every = replace(split, fields={"all": Field.from_cells("all", ["x"] * IMAGES, of="image")})
+    result = wb.evaluate(scores=scores, data=every, by="all", gallery=gallery)
+    measured = {m.label: m for m in result.measurements}
+    for label in ("i2t/R@1", "t2i/recall@5", "rsum", "t2i/medr"):
+        part = measured[f"{label}[{'within ' if gallery == 'slice' else ''}all=x]"]
+        whole = measured[label]
+        assert (part.value, part.low, part.high) == pytest.approx((whole.value, whole.low, whole.high))
+
+
+@pytest.mark.parametrize(
+    ("how", "kind", "words"),
+    [
+        ({"by": "langage"}, KeyError, "did you mean language"),
+        ({"by": "language", "gallery": "own"}, ValueError, "choose|known"),
+        ({"gallery": "slice"}, ValueError, "say by which field"),
+    ],
+)
+def test_what_cannot_be_cut_is_refused(how, kind, words, case):
+    split, scores = case
+    with pytest.raises(kind, match=words):
+        wb.evaluate(scores=scores, data=split, rounds=0, **how)

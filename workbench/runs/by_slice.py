@@ -1,0 +1,231 @@
+"""Every metric by slice, with the whole data as the gallery or each slice as a gallery of its own.
+
+The gallery is part of the contract. With ``gallery="whole"`` a query of a slice is ranked among all items,
+and a number by slice is the mean of the same values by query as the whole. With ``gallery="slice"`` each
+slice is a data set of its own: its captions and the images that these belong to, ranked among themselves.
+The key of such a number begins with ``within``.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from workbench import metrics as registry
+from workbench.metrics.blocks import by_rows
+from workbench.metrics.intervals import ROUNDS, Draws
+from workbench.metrics.registry import Metric
+from workbench.metrics.slices import WITHIN, SliceValues, chances_by_query, measure_slices
+from workbench.progress import each
+from workbench.records import Mask, Measurement, MetricKey, Rows, Split, Values, require
+from workbench.registry import require_known
+from workbench.runs.fields import AllFields, computed_fields
+from workbench.runs.lists import KeptLists
+from workbench.runs.measure import evaluate_split
+from workbench.runs.result import Result
+from workbench.runs.slices import CROSS, is_value, read_term, slices_of
+from workbench.runs.ways import WAYS
+
+Gallery = Literal["whole", "slice"]
+Numbers = Mapping[str, tuple[Measurement, Values]]
+
+
+def slice_specs(by: str | Sequence[str]) -> list[str]:
+    """Return what cuts as a list, each once.
+
+    >>> slice_specs("language"), slice_specs(["language", "words:median", "language"])
+    (['language'], ['language', 'words:median'])
+    """
+    return list(dict.fromkeys([by] if isinstance(by, str) and by else by))
+
+
+def slicing_of(split: Split, by: str | Sequence[str], gallery: str) -> dict[str, Any]:
+    """Return what cuts a split and what a slice is ranked among, as the fields of ``Evaluation``.
+
+    Args:
+        split: whose queries.
+        by: see ``slices``.
+        gallery: ``"whole"`` or ``"slice"``.
+
+    Raises:
+        KeyError: no such field. ValueError: no such gallery, or one without slices.
+    """
+    specs = slice_specs(by)
+    require_known("gallery: no", gallery, get_args(Gallery), ValueError)
+    require(specs or gallery == "whole", f"gallery={gallery!r} belongs to slices; say by which field, by=...")
+    names = list(dict.fromkeys([*split.fields, *computed_fields()]))
+    for spec in specs:
+        for term in spec.split(CROSS):
+            read_term(names, term.strip())
+    return {"by": tuple(specs), "gallery": gallery if specs else ""}
+
+
+def metrics_of(runs: Sequence[Result]) -> dict[str, Metric]:
+    """Return all metrics by name, those of the registry and those that runs were measured by."""
+    more: set[str] = set()
+    for run in runs:
+        more.update(run.config.get("metrics", ()))
+    rows = [*(row() for row in registry.rows().values()), *map(registry.load, sorted(more))]
+    return {row.name: row for row in rows}
+
+
+def with_slices(result: Result, by: Sequence[str], gallery: str, *, rounds: int = ROUNDS) -> Result:
+    """Return a result with its numbers in each slice beside those of the whole.
+
+    Args:
+        result: that was just measured.
+        by: what cuts; nothing = as it is.
+        gallery: see ``numbers_by_slice``.
+        rounds: likewise.
+    """
+    if not by:
+        return result
+    measured = {m.label: (m, result.values[m.label]) for m in result.measurements if m.label in result.values}
+    numbers = numbers_by_slice(result, measured, by, gallery, rounds=rounds)
+    return replace(result, measurements=[*result.measurements, *(m for m, _ in numbers.values())])
+
+
+def numbers_by_slice(
+    run: Result, measured: Numbers, by: Sequence[str], gallery: str = "whole", *, rounds: int = ROUNDS
+) -> dict[str, tuple[Measurement, Values]]:
+    """Measure numbers in each slice, and their mean over slices.
+
+    Args:
+        run: an open result.
+        measured: its numbers by key, with the values by query that they are made of. Those of folds and of
+            subsets are left out, since they have galleries or queries of their own.
+        by: what cuts, see ``slices``.
+        gallery: what a query is ranked among.
+        rounds: bootstrap rounds of the intervals.
+
+    Returns:
+        Key -> measurement, and ``(queries,)`` values, NaN outside the slice; of means over slices all NaN.
+
+    Raises:
+        KeyError: no such field. ValueError: a field that cannot be cut so, or ranked lists, which do not say
+            how the items of a slice rank among themselves.
+    """
+    lists = isinstance(run.model, KeptLists) if gallery == "slice" else False
+    require(not lists, f"{run.name} has ranked lists, which rank among all items; leave gallery='slice' out")
+    whole = {label: pair for label, pair in measured.items() if _is_whole(pair[0].key)}
+    split = run.split
+    draws = Draws(split.own, len(split.image_ids), rounds)
+    metrics = metrics_of([run])
+    fields = AllFields(split, run)
+    numbers: dict[str, tuple[Measurement, Values]] = {}
+    for spec in by:
+        masks = {str(way): slices_of(split, spec, way, fields=fields) for way in WAYS}
+        if gallery == "whole":
+            parts = _among_all(run, whole, masks, metrics)
+        else:
+            parts = _among_themselves(run, whole, masks["t2i"], metrics)
+        for key, slices in parts:
+            metric = metrics.get(key.metric, Metric())
+            for measurement, values in measure_slices(metric, key, spec, slices, draws):
+                numbers[measurement.label] = measurement, values
+    return numbers
+
+
+def _is_whole(key: MetricKey) -> bool:
+    """Whether a number is of all queries in the whole gallery."""
+    return not key.subset and key.folds == 1
+
+
+def _among_all(
+    run: Result, measured: Numbers, masks: Mapping[str, Mapping[str, Mask]], metrics: Mapping[str, Metric]
+) -> Iterator[tuple[MetricKey, list[SliceValues]]]:
+    """Each number's values in each slice, every query being ranked among all items."""
+    labels = list(dict.fromkeys([*masks["t2i"], *masks["i2t"]]))
+    for measurement, values in measured.values():
+        key = measurement.key
+        chances, bests = _chances(run.split, metrics.get(key.metric), key, len(values))
+        slices = []
+        for label in labels:
+            inside = _mask_of_values(run.split, masks, label, key.direction, len(values))
+            own = np.where(inside, values, np.nan)
+            known = ~np.isnan(own)
+            chance, best = (
+                _mean_of_parts(run.split, side, known, key.direction) for side in (chances, bests)
+            )
+            slices.append(SliceValues(label, own, measurement.gallery, chance, best, is_value(label)))
+        yield key, slices
+
+
+def _chances(split: Split, metric: Metric | None, key: MetricKey, size: int) -> tuple[Values, Values]:
+    """``(size,)`` what a random and what the best order gives each query of a number; NaN = not known."""
+    unknown = np.full(size, np.nan)
+    if metric is None or key.judgements not in split.judgements:
+        return unknown, unknown
+    judged = split.judgements[key.judgements]
+    ways = [key.direction] if key.direction else metric.directions
+    sides = [chances_by_query(metric, key.k, judged, way) for way in ways]
+    chances, bests = np.concatenate(sides, axis=1)
+    return (chances, bests) if len(chances) == size else (unknown, unknown)
+
+
+def _mask_of_values(
+    split: Split, masks: Mapping[str, Mapping[str, Mask]], label: str, direction: str, size: int
+) -> Mask:
+    """``(size,)`` which values by query of a number belong to a slice."""
+    images = masks["i2t"].get(label, np.zeros(len(split.image_ids), dtype=bool))
+    captions = masks["t2i"].get(label, np.zeros(len(split.captions), dtype=bool))
+    if direction.startswith("i"):
+        return images
+    if direction.startswith("t"):
+        return captions
+    both = np.concatenate([images, captions])
+    return np.tile(both, size // len(both))
+
+
+def _mean_of_parts(split: Split, values: Values, known: Mask, direction: str) -> float:
+    """The mean of the values that count, of a sum over directions the sum of their means."""
+    images, captions = len(split.image_ids), len(split.captions)
+    sizes = [len(values)] if direction else [images, captions] * (len(values) // (images + captions))
+    total = 0.0
+    first = 0
+    for size in sizes:
+        counted = values[first : first + size][known[first : first + size]]
+        total += float(counted.mean()) if len(counted) else np.nan
+        first += size
+    return total
+
+
+def _among_themselves(
+    run: Result, measured: Numbers, masks: Mapping[str, Mask], metrics: Mapping[str, Metric]
+) -> Iterator[tuple[MetricKey, list[SliceValues]]]:
+    """Each number's values in each slice, the queries of a slice being ranked among its items."""
+    keys = {label: measurement.key for label, (measurement, _) in measured.items()}
+    table = [metrics[name] for name in dict.fromkeys(key.metric for key in keys.values()) if name in metrics]
+    scores = by_rows(run.any_scores())
+    slices: dict[str, list[SliceValues]] = {label: [] for label in keys}
+    for label, mask in each(masks.items(), "measuring slices", "slices"):
+        captions = np.flatnonzero(mask)
+        images = np.unique(run.split.own[captions])
+        part = run.split.restrict(images, captions)
+        own = scores.cut(images, captions)
+        measurements, values = evaluate_split(own, part, table=table, rounds=0, strict=False)
+        for measurement in measurements:
+            whole = measurement.label
+            if whole in keys and whole in values:
+                placed = _placed(run.split, values[whole], (images, captions), keys[whole].direction)
+                chance = np.nan if measurement.chance is None else measurement.chance
+                values_of_slice = SliceValues(f"{WITHIN}{label}", placed, measurement.gallery, chance)
+                slices[whole].append(values_of_slice._replace(averaged=is_value(label)))
+    yield from ((keys[label], parts) for label, parts in slices.items() if parts)
+
+
+def _placed(split: Split, values: Values, rows: tuple[Rows, Rows], direction: str) -> Values:
+    """The values of a part of a split at the places of its queries in the whole, NaN elsewhere."""
+    sides = list(zip(rows, (len(split.image_ids), len(split.captions)), strict=True))
+    if direction:
+        sides = sides[:1] if direction.startswith("i") else sides[1:]
+    sides *= len(values) // sum(len(own) for own, _ in sides)
+    out = []
+    first = 0
+    for own, size in sides:
+        whole = np.full(size, np.nan)
+        whole[own] = values[first : first + len(own)]
+        first += len(own)
+        out.append(whole)
+    return np.concatenate(out)
