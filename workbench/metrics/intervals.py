@@ -142,7 +142,7 @@ class Draws:
         return found
 
     def means_of_each(self, columns: Sequence[Values], direction: str) -> Iterator[tuple[float, Values]]:
-        """The mean of each of several columns of values, and ``(rounds,)`` that of each resample: what
+        """Yield the mean of each column of values, and ``(rounds,)`` that of each resample: what
         ``value`` and ``resample`` give, with all columns drawn at once.
 
         Args:
@@ -166,7 +166,7 @@ class Draws:
         yield from zip(number.tolist(), drawn, strict=True)
 
     def _sides(self, direction: str, size: int) -> list[Rows]:
-        """The image rows of the queries of each statistic that is added."""
+        """Return the image rows of the queries of each statistic that is added."""
         sides = [np.arange(self.images), self.own]
         if direction.startswith("i"):
             return sides[:1]

@@ -80,7 +80,7 @@ def _is_measured(values: Values, direction: str, draws: Draws) -> bool:
 def _numbers(
     metric: Metric, key: MetricKey, slices: Sequence[SliceValues], draws: Draws
 ) -> Iterator[tuple[float, Values]]:
-    """The number of each slice, and those of its resamples; means are drawn together."""
+    """Yield the number of each slice, and those of its resamples; means are drawn together."""
     if type(metric).number is Metric.number and metric.statistic == "mean":
         yield from draws.means_of_each([part.values for part in slices], key.direction)
         return
@@ -89,7 +89,7 @@ def _numbers(
 
 
 def _mean_over(by: str, slices: Sequence[tuple[Measurement, Values]]) -> Measurement:
-    """The mean over slices; its interval is that of the mean of their resamples, and where these do not
+    """Return the mean over slices; its interval is that of the mean of their resamples, and where these do not
     differ, the mean of the slices' intervals.
     """
     measurements = [measured for measured, _ in slices]
@@ -116,8 +116,8 @@ def _mean_over(by: str, slices: Sequence[tuple[Measurement, Values]]) -> Measure
 def chances_by_query(
     metric: Metric, k: int | None, judged: Judgements, direction: str
 ) -> tuple[Values, Values]:
-    """``(queries,)`` what a metric is by chance and at best for each query, which needs no scores; NaN where
-    nobody knows.
+    """Return ``(queries,)`` what a metric is by chance and at best for each query, which needs no scores;
+    NaN where nobody knows.
 
     Args:
         metric: one that reads ranks, else nobody knows.

@@ -138,7 +138,7 @@ class Split:
         return self._cut(slice(images), np.arange(images), np.flatnonzero(self.own < images))
 
     def restrict(self, images: Rows, captions: Rows) -> Self:
-        """Some images and captions, judgements cut to them.
+        """Return some images and captions, judgements cut to them.
 
         Args:
             images: rows, ascending.
@@ -152,7 +152,7 @@ class Split:
         return replace(part, **openers)
 
     def _cut(self, part: Rows | slice, rows: Rows, keep: Rows) -> Self:
-        """Some images and captions, whose images are opened as before.
+        """Return some images and captions, whose images are opened as before.
 
         Args:
             part: rows of the images, as arrays are cut.
@@ -257,7 +257,7 @@ def _pick(values: Any, rows: Rows | slice) -> Any:
 
 
 def _at_row(opener: Callable[[int], Any], rows: Rows, row: int) -> Any:
-    """What an opener of the whole gives for a row of a part."""
+    """Return what an opener of the whole gives for a row of a part."""
     return opener(int(rows[row]))
 
 

@@ -179,7 +179,7 @@ def _mask_of_values(
 
 
 def _mean_of_parts(split: Split, values: Values, known: Mask, direction: str) -> float:
-    """The mean of the values that count, of a sum over directions the sum of their means."""
+    """Return the mean of the values that count, of a sum over directions the sum of their means."""
     images, captions = len(split.image_ids), len(split.captions)
     sizes = [len(values)] if direction else [images, captions] * (len(values) // (images + captions))
     total = 0.0
@@ -216,7 +216,7 @@ def _among_themselves(
 
 
 def _placed(split: Split, values: Values, rows: tuple[Rows, Rows], direction: str) -> Values:
-    """The values of a part of a split at the places of its queries in the whole, NaN elsewhere."""
+    """Return the values of a part of a split at the places of its queries in the whole, NaN elsewhere."""
     sides = list(zip(rows, (len(split.image_ids), len(split.captions)), strict=True))
     if direction:
         sides = sides[:1] if direction.startswith("i") else sides[1:]
