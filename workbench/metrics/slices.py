@@ -89,8 +89,8 @@ def _numbers(
 
 
 def _mean_over(by: str, slices: Sequence[tuple[Measurement, Values]]) -> Measurement:
-    """Return the mean over slices; its interval is that of the mean of their resamples, and where these do not
-    differ, the mean of the slices' intervals.
+    """Return the mean over slices; its interval is that of the mean of their resamples, or the mean of the
+    slices' intervals where the resamples do not differ.
     """
     measurements = [measured for measured, _ in slices]
     first = measurements[0]
