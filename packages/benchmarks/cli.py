@@ -1,13 +1,28 @@
-"""The command ``reproduce``."""
+"""The commands ``reproduce`` and ``classify``."""
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from workbench.cli.base import AsJson, Root, app, echo, emit, parse_pairs, require_writable, usage
+from workbench.cli.base import (
+    AsJson,
+    Device,
+    Models,
+    Precision,
+    Root,
+    Rounds,
+    app,
+    echo,
+    emit,
+    parse_pairs,
+    require_writable,
+    usage,
+)
 from workbench.cli.output import align_columns
+from workbench.records import require
 
 Weights = Annotated[
     list[str] | None,
@@ -56,3 +71,54 @@ def reproduce(
     emit(records, as_json, [*lines, published.summary(outcomes), *map(str, files)])
     statuses = {outcome.status for outcome in outcomes}
     raise typer.Exit(1 if "outside" in statuses else 3 * (statuses == {"not run"}))
+
+
+@app.command(epilog="Example: workbench classify imagenet/ --model ViT-B-32:openai --templates seven")
+@usage()
+def classify(  # noqa: PLR0913 - typer reads the options from the signature
+    folder: Annotated[str, typer.Argument(help="A folder a class, or what datasets has written.")],
+    model: Models = None,
+    templates: Annotated[
+        str, typer.Option(help="name, photo, seven, or a file with {} in each line.")
+    ] = "photo",
+    classes: Annotated[str, typer.Option(metavar="FILE", help="Names of the classes, one a line.")] = "",
+    column: Annotated[str, typer.Option(help="Column of the classes in what datasets has written.")] = "",
+    linear_probe: Annotated[
+        bool, typer.Option("--probe", help="Also learn a linear probe on train/.")
+    ] = False,
+    device: Device = "auto",
+    precision: Precision = "auto",
+    rounds: Rounds = None,
+    root: Root = "runs",
+    as_json: AsJson = False,
+) -> None:
+    """Classify images by the names of their classes, and by a linear probe.
+
+    Several models make one table, and each is held against the first: what a model has forgotten in training
+    is seen there.
+    """
+    import workbench as wb
+    from benchmarks import classes as reading
+    from benchmarks import classification, classified
+    from workbench.io import read_text
+    from workbench.metrics.intervals import ROUNDS
+
+    wb.use_device(device, precision)
+    require(model, "name a model with --model")
+    names = read_text(classes).split("\n") if classes else []
+    names = [name.strip() for name in names if name.strip()]
+    words = reading.read_templates(templates)
+    test = reading.read_labelled(folder, "test", names, column)
+    parts = classified.parts_of(folder, names, column) if linear_probe else None
+    drawn = ROUNDS if rounds is None else rounds
+    require_writable(root)
+    results = []
+    for each in model or ():
+        opened = wb.open_model(each)
+        of_model = [classification.classify(opened, test, words, rounds=drawn)]
+        if parts is not None:
+            of_model.append(classification.probe(opened, parts[0], test, parts[1], rounds=drawn))
+        # as it was typed, since two models of one architecture have one name
+        results += [replace(result, name=each) for result in of_model]
+    file = classified.write(results, test, Path(root) / "classify")
+    emit(classified.records(results, test), as_json, [*classified.lines(results, test), str(file)])

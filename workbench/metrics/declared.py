@@ -160,7 +160,7 @@ def _numbers(
 def _mean_of_kinds(measured: Sequence[tuple[Measurement, Values]], draws: Draws) -> Measurement:
     """Return the mean over kinds, each with the same weight, and its interval."""
     first = measured[0][0]
-    row = _KindMean([values for _, values in measured])
+    row = MeanOfKinds([values for _, values in measured])
     row.name, row.ties = first.key.metric, first.ties.partition(";")[0]
     row.hit = "all comparisons of the example hold; mean over kinds"
     every = np.stack([values for _, values in measured])
@@ -174,7 +174,7 @@ def _mean_of_kinds(measured: Sequence[tuple[Measurement, Values]], draws: Draws)
     return replace(number, beside=beside)
 
 
-class _KindMean(Metric):
+class MeanOfKinds(Metric):
     """The mean of the shares of several kinds."""
 
     def __init__(self, kinds: Sequence[Values]) -> None:

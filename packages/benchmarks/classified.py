@@ -1,0 +1,99 @@
+"""Results of classifications: the parts that a probe learns from, tables, paired differences, files."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.classes import PARTS, Labelled, read_labelled
+from benchmarks.classification import Classified
+from workbench.cli.output import align_columns, number_lines
+from workbench.formatting import format_count, format_interval
+from workbench.io import write_json
+from workbench.metrics.comparison import Difference, explain_widening, paired_differences, state_verdict
+from workbench.metrics.intervals import Draws
+from workbench.records import require
+from workbench.records.measurement import measurement_row, unit_of
+
+
+def parts_of(place: str, classes: Sequence[str], column: str) -> tuple[Labelled, Labelled | None]:
+    """Read the images that a probe learns from, and those on which it is checked.
+
+    Args:
+        place: see ``classes.read_labelled``.
+        classes: likewise.
+        column: likewise.
+
+    Returns:
+        The training images, and those for validation; ``None`` = there are none, and a part is held back.
+
+    Raises:
+        FileNotFoundError: there are no training images.
+    """
+    train = read_labelled(place, PARTS[0], classes, column)
+    try:
+        return train, read_labelled(place, PARTS[1], classes, column)
+    except FileNotFoundError:
+        return train, None
+
+
+def differences_of(results: Sequence[Classified], images: int) -> list[Difference]:
+    """Hold every result against the first one of its kind, image by image."""
+    values: dict[str, dict[str, Any]] = {}
+    for result in results:
+        for key, by_image in result.values.items():
+            values.setdefault(key, {})[result.name] = by_image
+    several = {key: by_name for key, by_name in values.items() if len(by_name) > 1}
+    draws = Draws(np.arange(images), images)
+    return paired_differences(several, results[0].name, draws) if several else []
+
+
+def lines(results: Sequence[Classified], data: Labelled) -> list[str]:
+    """Return a table of one model's numbers, or of several models and their differences from the first."""
+    images, classes = len(data.split.image_ids), len(data.classes)
+    title = f"{data.split.name}: {format_count(images, 'image')} of {format_count(classes)} classes"
+    names = list(dict.fromkeys(result.name for result in results))
+    notes = dict.fromkeys(note for result in results for note in result.notes)
+    if len(names) == 1:
+        measured = [number for result in results for number in result.measurements]
+        return [title, *number_lines(measured, every=True), *notes]
+    rows: dict[str, list[str]] = {}
+    for result in results:
+        for number in result.measurements:
+            row = measurement_row(number.label, number.as_dict())
+            rows.setdefault(number.label, [number.label, row["chance"]]).append(row["value"])
+    table = align_columns([["number", "chance", *names], *rows.values()])
+    verdicts = []
+    differences = differences_of(results, images)
+    for difference in differences:
+        unit = unit_of(difference.label, {"face": difference.face})
+        value = format_interval(difference.value, difference.low, difference.high, unit, sign=True)
+        verdict = state_verdict(difference.verdict, difference.against)
+        verdicts.append(f"{difference.label}: {difference.run} - {difference.against} is {value}, {verdict}")
+    return [title, *table, *verdicts, *filter(None, [explain_widening(len(differences))]), *notes]
+
+
+def records(results: Sequence[Classified], data: Labelled) -> dict[str, Any]:
+    """Return the results as JSON values."""
+    out = []
+    for result in results:
+        numbers = [number.as_dict() for number in result.measurements]
+        out.append({"model": result.name, "numbers": numbers, "notes": list(result.notes)})
+    differences = [difference.row() for difference in differences_of(results, len(data.split.image_ids))]
+    about = {"data": data.split.name, "images": len(data.split.image_ids), "classes": list(data.classes)}
+    return {**about, "results": out, "differences": differences}
+
+
+def write(results: Sequence[Classified], data: Labelled, folder: Path) -> Path:
+    """Write the results, and the class that each model chose for each image, as ``FOLDER/DATA.json``."""
+    require(results, "nothing was classified")
+    folder.mkdir(parents=True, exist_ok=True)
+    chosen: dict[str, dict[str, str]] = {}
+    for number, result in enumerate(results):
+        names = [data.classes[label] for label in result.chosen.tolist()]
+        kind = "probe" if result.notes else "texts"
+        chosen[f"{number + 1}. {result.name}, {kind}"] = dict(zip(data.split.image_ids, names, strict=True))
+    name = re.sub(r"[^\w.-]+", "_", data.split.name)
+    return write_json(folder / f"{name}.json", {**records(results, data), "chosen": chosen})
