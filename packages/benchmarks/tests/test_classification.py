@@ -173,7 +173,20 @@ def test_templates_come_by_name_or_from_a_file_whose_lines_have_a_place_for_the_
         read_templates("eighty")
 
 
-def test_the_command_holds_each_model_against_the_first_and_writes_what_was_chosen(tmp_path):
+GREY = """
+import numpy as np
+
+class Grey:
+    def encode_image(self, images):
+        return np.array([[np.asarray(image).mean(), 1.0] for image in images])
+    def encode_text(self, texts):
+        return np.array([[len(text), 1.0] for text in texts])
+"""
+
+
+def test_the_command_holds_each_model_against_the_first_and_writes_what_was_chosen(tmp_path, monkeypatch):
+    (tmp_path / "grey_model.py").write_text(GREY)
+    monkeypatch.chdir(tmp_path)
     split = wb.load_data("scenes", split="test", size=24)
     for row, graph in enumerate(split.image_graphs):
         for part in ("train", "val", "test"):
@@ -181,14 +194,15 @@ def test_the_command_holds_each_model_against_the_first_and_writes_what_was_chos
             folder.mkdir(parents=True, exist_ok=True)
             split.open_image(row).save(folder / f"{row}.png")
     words = ["classify", str(tmp_path / "d"), "--templates", "name", "--probe"]
-    words += ["--model", "scenes:scenes", "--model", "scenes"]
+    words += ["--model", "scenes:scenes", "--model", "grey_model:Grey"]
     done = CliRunner().invoke(app, [*words, "--root", str(tmp_path), "--rounds", "50"])
     assert done.exit_code == 0, done.output
-    assert "i2t/top@1: scenes - scenes:scenes is +0.0" in done.output
+    assert "i2t/top@1: grey_model:Grey - scenes:scenes is " in done.output
     assert "i2t/probe_top@1" in done.output
     assert "linear probe with C =" in done.output
     written = json.loads((tmp_path / "classify" / "d_test.json").read_text())
     assert len(written["chosen"]["1. scenes:scenes, texts"]) == 24
+    assert [difference["run"] for difference in written["differences"]] == ["grey_model:Grey"] * 4
 
 
 def test_a_class_of_which_nothing_can_be_held_back_is_named(tmp_path):
