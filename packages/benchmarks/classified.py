@@ -53,7 +53,7 @@ def differences_of(results: Sequence[Classified], images: int) -> list[Differenc
 def lines(results: Sequence[Classified], data: Labelled) -> list[str]:
     """Return a table of one model's numbers, or of several models and their differences from the first."""
     images, classes = len(data.split.image_ids), len(data.classes)
-    title = f"{data.split.name}: {format_count(images, 'image')} of {format_count(classes)} classes"
+    title = f"{data.split.name}: {format_count(images, 'image')} of {format_count(classes, 'class')}"
     names = list(dict.fromkeys(result.name for result in results))
     notes = dict.fromkeys(note for result in results for note in result.notes)
     if len(names) == 1:

@@ -1,4 +1,4 @@
-"""The commands ``reproduce`` and ``classify``."""
+"""The commands ``reproduce``, ``classify`` and ``compose``."""
 
 from dataclasses import replace
 from functools import partial
@@ -21,7 +21,7 @@ from workbench.cli.base import (
     require_writable,
     usage,
 )
-from workbench.cli.output import align_columns
+from workbench.cli.output import align_columns, number_lines
 from workbench.records import require
 
 Weights = Annotated[
@@ -122,3 +122,43 @@ def classify(  # noqa: PLR0913 - typer reads the options from the signature
         results += [replace(result, name=each) for result in of_model]
     file = classified.write(results, test, Path(root) / "classify")
     emit(classified.records(results, test), as_json, [*classified.lines(results, test), str(file)])
+
+
+@app.command(epilog="Example: workbench compose scenes --model ViT-B-32:openai")
+@usage()
+def compose(
+    data: Annotated[str, typer.Argument(help="scenes, cirr or fashioniq.")],
+    model: Models = None,
+    folder: Annotated[
+        str, typer.Option("--folder", help="Of the data; empty looks below WORKBENCH_DATA.")
+    ] = "",
+    device: Device = "auto",
+    precision: Precision = "auto",
+    rounds: Rounds = None,
+    root: Root = "runs",
+    as_json: AsJson = False,
+) -> None:
+    """Find images by an image and a text that changes it.
+
+    The sum of both vectors is measured, and each of the two alone. Of the synthetic scenes it is known
+    exactly what is true of "the same scene in the snow".
+    """
+    import workbench as wb
+    from benchmarks import composed
+    from workbench.io import write_json
+    from workbench.metrics.intervals import ROUNDS
+
+    wb.use_device(device, precision)
+    require(model, "name a model with --model")
+    galleries = composed.load(data, folder or None)
+    require_writable(root)
+    records, lines = {}, [composed.describe(galleries)]
+    for each in model or ():
+        drawn = ROUNDS if rounds is None else rounds
+        measured = composed.evaluate_composed(wb.open_model(each), galleries, rounds=drawn)
+        records[each] = [number.as_dict() for number in measured]
+        lines += [each, *number_lines(measured, every=True)]
+    place = Path(root) / "compose"
+    place.mkdir(parents=True, exist_ok=True)
+    file = write_json(place / f"{data}.json", {"data": data, "results": records})
+    emit(records, as_json, [*lines, str(file)])

@@ -1,0 +1,340 @@
+"""Composed queries: an image and a text that changes it ask for other images.
+
+``scenes`` asks for "the same scene in the snow" of the synthetic scenes. Each reference scene is drawn before
+every backdrop, and what is true of a query is known exactly: the images in which everything of the reference
+holds before the new backdrop. CIRR and FashionIQ are read in their own layouts and measured by their own
+metrics.
+
+Three queries are compared: the unit vector of the image plus that of the text, as the explorer adds terms,
+and each of the two alone. What an image alone reaches says how little of a set asks for the text.
+
+Sources: Z. Liu et al., Image retrieval on real-life images with pre-trained vision-and-language models, ICCV
+2021 (CIRR: R@K without the reference, and among the five others of its set); H. Wu et al., Fashion IQ, CVPR
+2021 (R@10 and R@50, the mean over categories); its two captions are joined by "and", as A. Baldrati et al.
+do, CVPR 2022 workshops.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from math import comb
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scene_world import placements
+from scene_world.drawing import draw_scene
+from scene_world.placement import Scene, graph_of
+from scene_world.truth import satisfied_shares
+from scene_world.vocabulary import BACKDROPS
+
+from workbench.data.images import image_endings, read_image, require_file
+from workbench.data.reading import find_root
+from workbench.formatting import format_count
+from workbench.io import content_stamp, fields_of, parse_json, read_text, validate
+from workbench.metrics.declared import MeanOfKinds, draws_of_units
+from workbench.metrics.evaluation import report_number
+from workbench.metrics.intervals import ROUNDS
+from workbench.metrics.ranks import rank, ratio
+from workbench.metrics.registry import Metric
+from workbench.records import Array, Measurement, MetricKey, Rows, Split, Values, require
+from workbench.registry import require_known
+
+CIRR_URL = "https://github.com/Cuberick-Orion/CIRR"
+FASHIONIQ_URL = "https://github.com/XiaoxiaoGuo/fashion-iq"
+CATEGORIES = ("dress", "shirt", "toptee")
+UNIT = "reference images, each with all its queries"
+MEAN = "mean of categories"
+
+
+@dataclass(frozen=True)
+class Query:
+    """An image and a text that changes it.
+
+    Args:
+        reference: row of the image.
+        text: what is asked of it.
+        targets: rows of the images that are right.
+        candidates: rows among which the target is also sought; empty = none.
+    """
+
+    reference: int
+    text: str
+    targets: tuple[int, ...]
+    candidates: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Gallery:
+    """Images and the queries that are asked of them.
+
+    Args:
+        split: the images, each with its id as its caption, which is not read.
+        queries: of these images.
+        category: of the queries; empty = there is one gallery alone.
+        depths: at which the targets are sought in the gallery.
+        depths_of_candidates: at which they are sought among a query's candidates.
+        without_reference: whether the reference is left out of its own list.
+    """
+
+    split: Split
+    queries: Sequence[Query]
+    category: str = ""
+    depths: tuple[int, ...] = (1, 5, 10, 50)
+    depths_of_candidates: tuple[int, ...] = ()
+    without_reference: bool = True
+
+
+def load_scenes(root: str | None, size: int = 50, image_size: int = 96) -> list[Gallery]:
+    """Return references of the synthetic test scenes, each before every backdrop, and queries of these.
+
+    Args:
+        root: must be empty, since nothing is read.
+        size: number of references.
+        image_size: side of an image in pixels.
+    """
+    require(root is None, "the synthetic scenes are drawn; they take no folder")
+    scenes: list[Scene] = []
+    asked: list[tuple[int, str]] = []
+    for scene in placements("test", range(size)):
+        own = len(scenes) + list(BACKDROPS).index(scene.backdrop)
+        asked += [(own, backdrop) for backdrop in BACKDROPS if backdrop != scene.backdrop]
+        scenes += [replace(scene, backdrop=backdrop) for backdrop in BACKDROPS]
+    ids = [f"{row // len(BACKDROPS)}-{scene.backdrop}" for row, scene in enumerate(scenes)]
+    truth = true_images(scenes, asked)
+    queries = []
+    for (reference, backdrop), targets in zip(asked, truth, strict=True):
+        where, words = BACKDROPS[backdrop]
+        queries.append(Query(reference, f"the same scene {where} {words[0]}", targets))
+    split = _split("scenes/composed", ids, lambda row: draw_scene(scenes[row], image_size))
+    return [Gallery(split, queries, depths=(1, 5, 10))]
+
+
+def true_images(scenes: Sequence[Scene], asked: Sequence[tuple[int, str]]) -> list[tuple[int, ...]]:
+    """Return the rows of the scenes in which all that holds in a reference holds before another backdrop.
+
+    Args:
+        scenes: the gallery.
+        asked: row of a reference, and the backdrop.
+    """
+    graphs = [graph_of(scene) for scene in scenes]
+    changed = [graph_of(replace(scenes[row], backdrop=backdrop)) for row, backdrop in asked]
+    return [tuple(np.flatnonzero(share == 1).tolist()) for share in satisfied_shares(changed, graphs)]
+
+
+def load_cirr(root: str | None) -> list[Gallery]:
+    """Read the validation queries of CIRR.
+
+    Args:
+        root: folder with ``cirr/captions``, ``cirr/image_splits`` and the images, or with the two first
+            beside the images; default ``WORKBENCH_DATA/cirr``.
+
+    Raises:
+        FileNotFoundError: a file is missing; the message says where to get it.
+        ValueError: a query is malformed, or names an image that the split lacks.
+    """
+    remedy = f"Get captions/ and image_splits/ from {CIRR_URL} and the images of dev/ beside them"
+    folder = find_root("cirr", root, [], remedy)
+    base = folder / "cirr" if (folder / "cirr" / "captions").is_dir() else folder
+    files = [base / "captions" / "cap.rc2.val.json", base / "image_splits" / "split.rc2.val.json"]
+    for file in files:
+        require(
+            file.is_file(), f"cirr: {base} lacks {file.parent.name}/{file.name}. {remedy}", FileNotFoundError
+        )
+    places = validate(parse_json(read_text(files[1]), files[1].name), dict[str, str], files[1].name)
+    rows = {image: row for row, image in enumerate(places)}
+    queries = []
+    for where, content in _records(files[0]):
+        reference, target, text = fields_of(
+            content, dict[str, str], where, "reference", "target_hard", "caption"
+        )
+        (members,) = fields_of(content.get("img_set"), dict[str, list[str]], where, "members")
+        others = [_row(rows, image, where) for image in members if image != reference]
+        queries.append(Query(_row(rows, reference, where), text, (_row(rows, target, where),), tuple(others)))
+    paths = [folder / place for place in places.values()]
+    split = _split_of_files("cirr/val", list(places), paths)
+    return [Gallery(split, queries, depths_of_candidates=(1, 2, 3))]
+
+
+def load_fashioniq(root: str | None) -> list[Gallery]:
+    """Read the validation queries of FashionIQ, a gallery for each category.
+
+    Args:
+        root: folder with ``captions/``, ``image_splits/`` and ``images/``; default
+            ``WORKBENCH_DATA/fashioniq``.
+
+    Raises:
+        FileNotFoundError: a file or an image is missing; the message says where to get it.
+        ValueError: a query is malformed, or names an image that the split lacks.
+    """
+    remedy = f"Get captions/ and image_splits/ from {FASHIONIQ_URL} and put the images into images/"
+    folder = find_root("fashioniq", root, ["captions", "image_splits", "images"], remedy)
+    galleries = []
+    for category in CATEGORIES:
+        captions = folder / "captions" / f"cap.{category}.val.json"
+        if not captions.is_file():
+            continue
+        split = folder / "image_splits" / f"split.{category}.val.json"
+        ids = validate(parse_json(read_text(split), split.name), list[str], split.name)
+        rows = {image: row for row, image in enumerate(ids)}
+        queries = []
+        for where, content in _records(captions):
+            reference, target = fields_of(content, dict[str, str], where, "candidate", "target")
+            (texts,) = fields_of(content, dict[str, list[str]], where, "captions")
+            text = " and ".join(words.strip(".?, ") for words in texts)
+            queries.append(Query(_row(rows, reference, where), text, (_row(rows, target, where),)))
+        paths = [_image_file(folder / "images", image) for image in ids]
+        images = _split_of_files(f"fashioniq/{category}", ids, paths)
+        galleries.append(Gallery(images, queries, category, depths=(10, 50), without_reference=False))
+    require(galleries, f"fashioniq: {folder}/captions lacks cap.dress.val.json. {remedy}", FileNotFoundError)
+    return galleries
+
+
+LOADERS: dict[str, Callable[[str | None], list[Gallery]]] = {
+    "scenes": load_scenes,
+    "cirr": load_cirr,
+    "fashioniq": load_fashioniq,
+}
+
+
+def load(name: str, root: str | None = None) -> list[Gallery]:
+    """Load composed queries by the name of their data set.
+
+    Raises:
+        KeyError: no such data set; the message lists those that there are.
+    """
+    require_known("no composed queries of", name, LOADERS)
+    return LOADERS[name](root)
+
+
+def _records(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    content = parse_json(read_text(file), file.name)
+    require(isinstance(content, list), f"{file.name}: expected a list of queries")
+    for number, row in enumerate(content, start=1):
+        where = f"{file.name} row {number}"
+        require(isinstance(row, dict), f"{where} is malformed: expected an object, found {row!r:.40}")
+        yield where, row
+
+
+def _row(rows: dict[str, int], image: str, where: str) -> int:
+    require(image in rows, f"{where}: the split of images has no {image!r}")
+    return rows[image]
+
+
+def _image_file(folder: Path, image: str) -> Path:
+    """Return the file of an image whose name has no ending."""
+    files = (folder / f"{image}{ending}" for ending in image_endings())
+    return next((file for file in files if file.is_file()), folder / f"{image}.png")
+
+
+def _split_of_files(name: str, ids: Sequence[str], paths: Sequence[Path]) -> Split:
+    for image, path in zip(ids, paths, strict=True):
+        require_file(path, f"{name}, image {image}")
+    read = _split(name, ids, lambda row: read_image(paths[row], f"{name}, image {ids[row]}"))
+    return replace(read, stamp=lambda row: content_stamp(paths[row]))
+
+
+def _split(name: str, ids: Sequence[str], open_image: Callable[[int], Any]) -> Split:
+    rows = np.arange(len(ids))
+    return Split(name, tuple(ids), tuple(ids), tuple(ids), rows, open_image)
+
+
+def evaluate_composed(model: Any, galleries: Sequence[Gallery], *, rounds: int = ROUNDS) -> list[Measurement]:
+    """Measure a model by the sum of both vectors, and by each of the two alone.
+
+    Args:
+        model: of ``open_model``, with cosines of one vector an item.
+        galleries: of ``load``.
+        rounds: bootstrap rounds, which draw references with all their queries; 0 = no intervals.
+
+    Returns:
+        ``R@K[sum]``, ``R@K[image]`` and ``R@K[text]``, and ``R_subset@K`` where queries have candidates; of
+        several galleries the mean over them.
+    """
+    require(
+        model.of_unit_length, f"{model.name} has no cosines of one vector an item; vectors cannot be added"
+    )
+    hits: dict[tuple[str, int, str], list[Array]] = {}
+    units, kinds, offset = list[Rows](), list[Values](), 0
+    for number, gallery in enumerate(galleries):
+        references = np.array([query.reference for query in gallery.queries])
+        _, unit = np.unique(references, return_inverse=True)
+        units.append(unit + offset)
+        offset += int(unit.max()) + 1
+        kinds.append(np.full(len(references), number))
+        for name, scores in _scores(model, gallery):
+            for key, values in _hits(gallery, scores).items():
+                hits.setdefault((*key, name), []).append(values)
+    drawn = partial(draws_of_units, np.concatenate(units), UNIT, rounds)
+    sizes = [len(gallery.split.image_ids) for gallery in galleries]
+    measured = []
+    for (metric, k, name), columns in hits.items():
+        values = np.concatenate(columns, axis=1)
+        measured.append(_number(metric, k, name, values, np.concatenate(kinds), drawn(), max(sizes)))
+    return measured
+
+
+def _number(
+    metric: str, k: int, name: str, values: Values, kinds: Values, draws: Any, gallery: int
+) -> Measurement:
+    values, chances = values
+    row: Metric = Metric.row(metric, ratio, "a target is among the {k} best")()
+    if len(np.unique(kinds)) > 1:
+        mean = MeanOfKinds([np.where(kinds == kind, values, np.nan) for kind in np.unique(kinds)])
+        mean.name, mean.hit = metric, f"a target is among the {{k}} best; {MEAN}"
+        row = mean
+    chance = float(np.mean([chances[kinds == kind].mean() for kind in np.unique(kinds)]))
+    return report_number(row, MetricKey(metric, "", k=k, subset=name), values, "", draws, gallery, chance)
+
+
+def _scores(model: Any, gallery: Gallery) -> Iterator[tuple[str, Array]]:
+    """Yield the name of each kind of query with its ``(Q, I)`` cosines."""
+    images = _unit(model.embed_images_of(model.source(gallery.split)).mean.numpy())
+    texts = _unit(model.embed_texts([query.text for query in gallery.queries]).mean.numpy())
+    references = images[[query.reference for query in gallery.queries]]
+    for name, vectors in (("sum", _unit(references + texts)), ("image", references), ("text", texts)):
+        yield name, vectors @ images.T
+
+
+def _unit(vectors: Array) -> Array:
+    return np.asarray(vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12))
+
+
+def _hits(gallery: Gallery, scores: Array) -> dict[tuple[str, int], Array]:
+    """Return by metric and depth ``(2, Q)`` whether each query has a target among its best, and chance."""
+    relevant = np.zeros(scores.shape, dtype=bool)
+    among = np.full(scores.shape, -np.inf)
+    for row, query in enumerate(gallery.queries):
+        relevant[row, list(query.targets)] = True
+        among[row, list(query.candidates)] = scores[row, list(query.candidates)]
+        if gallery.without_reference:
+            scores[row, query.reference] = -np.inf
+    size = scores.shape[1] - gallery.without_reference
+    out = {}
+    for metric, table, depths in (
+        ("R", scores, gallery.depths),
+        ("R_subset", among, gallery.depths_of_candidates),
+    ):
+        first = rank(table, relevant).first if depths else np.zeros(0)
+        for k in depths:
+            sizes = [len(query.candidates) if metric == "R_subset" else size for query in gallery.queries]
+            targets = [len(query.targets) for query in gallery.queries]
+            chances = [_chance(k, right, of_all) for right, of_all in zip(targets, sizes, strict=True)]
+            out[metric, k] = np.stack([first <= k, chances]).astype(float)
+    return out
+
+
+def _chance(k: int, targets: int, images: int) -> float:
+    """Return how likely ``k`` images drawn of all hold a target."""
+    k = min(k, images)
+    return 1 - comb(images - targets, k) / comb(images, k)
+
+
+def describe(galleries: Sequence[Gallery]) -> str:
+    """Say in a line how much there is."""
+    parts = []
+    for gallery in galleries:
+        images = format_count(len(gallery.split.image_ids), "image")
+        queries = format_count(len(gallery.queries), "composed query")
+        parts.append(f"{gallery.split.name}: {queries} of {images}")
+    return "; ".join(parts)
