@@ -1,0 +1,254 @@
+"""The slices that are searched: values of fields, bins of numbers, words, what images show, and pairs of these.
+
+"A field of categories gives a slice a value, a flag two, numbers their quartiles and everything below or
+above a tenth of them. A word is a slice of the captions that hold it. Two conditions are crossed where they
+are of two fields. A slice counts where it and its rest have enough images, and two that cut the queries alike
+count once."
+
+Which slices are searched depends on their sizes, never on the values that are compared.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from scipy import sparse
+
+from slices.contrasts import Mask
+from workbench.formatting import format_count
+from workbench.records import Field, Rows, SceneGraph, Split
+from workbench.runs.slices import SHARES, query_values, slices_of
+from workbench.text.words import words
+
+MINIMUM = 20
+MOST_WORDS = 200
+MOST_PAIRS = 2000
+# of words and of what images show, those of at least this share of the queries are crossed with other fields
+FREQUENT = 0.05
+WORD, SHOWS = "word", "shows"
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One condition that cuts the queries.
+
+    Args:
+        label: as it is printed, e.g. ``"language=de"`` or ``"words>20"``.
+        field: name of the field that it is of.
+        mask: ``(Q,)`` which queries meet it.
+        crossed: whether it is crossed with those of other fields.
+    """
+
+    label: str
+    field: str
+    mask: Mask
+    crossed: bool = True
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Slices of one condition, and then of two.
+
+    Args:
+        labels: ``C`` tuples of the labels of their conditions.
+        masks: ``(C, Q)`` which queries are in which.
+        parents: for each, the rows of its conditions where they are slices themselves; none of a single one.
+        minimum: images that a slice and its rest have at least.
+    """
+
+    labels: Sequence[tuple[str, ...]]
+    masks: Mask
+    parents: Sequence[tuple[int, ...]]
+    minimum: int
+
+    @property
+    def singles(self) -> int:
+        """Number of slices of one condition."""
+        return sum(len(labels) == 1 for labels in self.labels)
+
+    def about(self) -> str:
+        """Say how many slices are searched, and from which size on."""
+        singles = format_count(self.singles, "slice")
+        pairs = format_count(len(self.labels) - self.singles)
+        least = format_count(self.minimum, "image")
+        return f"{singles} of one condition and {pairs} of two; a slice and its rest have at least {least} each"
+
+
+def candidates_of(
+    split: Split,
+    direction: str,
+    *,
+    fields: Mapping[str, Field] | None = None,
+    minimum: int = MINIMUM,
+    pairs: bool = True,
+    with_words: bool = True,
+) -> Candidates:
+    """Return the slices of a split that are searched.
+
+    Args:
+        split: whose queries.
+        direction: ``"t2i"`` asks captions, ``"i2t"`` images.
+        fields: by name; ``None`` = those of the split.
+        minimum: images that a slice and its rest have at least.
+        pairs: also cross conditions of two fields.
+        with_words: also search the words of captions, and what images show where their graphs are known.
+    """
+    known = split.fields if fields is None else fields
+    conditions = [*conditions_of_fields(split, direction, known)]
+    if with_words:
+        conditions += conditions_of_words(split, direction)
+        conditions += conditions_of_graphs(split, direction)
+    image_rows = rows_of_queries(split, direction)
+    return combine(conditions, image_rows, minimum=minimum, pairs=pairs)
+
+
+def rows_of_queries(split: Split, direction: str) -> Rows:
+    """``(Q,)`` image of each query of a direction."""
+    return np.arange(len(split.image_ids)) if direction.startswith("i") else split.own
+
+
+def conditions_of_fields(split: Split, direction: str, fields: Mapping[str, Field]) -> Iterator[Condition]:
+    """Yield the conditions of fields; a text that differs from row to row has none."""
+    for name, field in fields.items():
+        if field.kind == "text":
+            continue
+        for label, mask in slices_of(split, name, direction, fields=fields).items():
+            yield Condition(label, name, mask)
+        if field.kind == "number":
+            yield from _conditions_of_ends(split, direction, name, field)
+
+
+def _conditions_of_ends(split: Split, direction: str, name: str, field: Field) -> Iterator[Condition]:
+    """Yield what lies below and above the tenths of a field of numbers."""
+    values = query_values(field, split.own, len(split.image_ids), direction)
+    known = values[~np.isnan(values)]
+    if not len(known):
+        return
+    parts = SHARES["tenths"]
+    ends = np.unique(np.quantile(known, np.arange(1, parts) / parts, method="lower"))
+    middle = np.quantile(known, 0.5, method="lower")
+    for end in ends[ends < known.max()].tolist():
+        text = f"{end:.3g}" if len(f"{end:g}") > 6 else f"{end:g}"
+        cut = float(text)
+        for sign, mask in (("<=", values <= cut), (">", values > cut)):
+            yield Condition(f"{name}{sign}{text}", name, np.asarray(mask), crossed=bool(end == middle))
+
+
+def conditions_of_words(split: Split, direction: str) -> list[Condition]:
+    """Return the most frequent words of captions; an image has those of all its captions."""
+    of_captions = [set(words(caption)) for caption in split.captions]
+    return _conditions_of_labels(WORD, _of_queries(of_captions, split, direction))
+
+
+def conditions_of_graphs(split: Split, direction: str) -> list[Condition]:
+    """Return what images show, where the data know their graphs."""
+    if split.image_graphs is None:
+        return []
+    of_images = [_shown(graph) for graph in split.image_graphs]
+    several = of_images if direction.startswith("i") else [of_images[row] for row in split.own]
+    return _conditions_of_labels(SHOWS, several)
+
+
+def _shown(graph: SceneGraph) -> set[str]:
+    return {*graph.objects, *(attribute for _, attribute in graph.attributes)}
+
+
+def _of_queries(of_captions: Sequence[set[str]], split: Split, direction: str) -> list[set[str]]:
+    if not direction.startswith("i"):
+        return list(of_captions)
+    of_images: list[set[str]] = [set() for _ in split.image_ids]
+    for row, labels in zip(split.own.tolist(), of_captions, strict=True):
+        of_images[row] |= labels
+    return of_images
+
+
+def _conditions_of_labels(field: str, of_queries: Sequence[set[str]]) -> list[Condition]:
+    """Return a condition for each of the most frequent labels that queries may have several of."""
+    counts = Counter[str]()
+    for labels in of_queries:
+        counts.update(labels)
+    order = sorted(counts, key=lambda label: (-counts[label], label))[:MOST_WORDS]
+    number = {label: column for column, label in enumerate(order)}
+    masks = np.zeros((len(order), len(of_queries)), dtype=bool)
+    for row, labels in enumerate(of_queries):
+        masks[[number[label] for label in labels if label in number], row] = True
+    conditions = []
+    for label, mask in zip(order, masks, strict=True):
+        share = counts[label] / max(1, len(of_queries))
+        conditions.append(Condition(f"{field}={label}", field, mask, crossed=FREQUENT <= share <= 0.5))
+    return conditions
+
+
+def combine(
+    conditions: Sequence[Condition], image_rows: Rows, *, minimum: int = MINIMUM, pairs: bool = True
+) -> Candidates:
+    """Return the slices of some conditions, and of pairs of them.
+
+    Args:
+        conditions: that cut the queries.
+        image_rows: ``(Q,)`` image of each query.
+        minimum: images that a slice and its rest have at least.
+        pairs: also cross conditions of two fields; the largest 2,000 of these slices are taken, of those that
+            are a part of either condition's queries and no more.
+    """
+    size = (len(image_rows), int(image_rows.max(initial=-1)) + 1)
+    belongs = sparse.csr_array((np.ones(size[0]), (np.arange(size[0]), image_rows)), shape=size)
+    every = np.array([condition.mask for condition in conditions], dtype=bool).reshape(-1, size[0])
+    large = _large_enough(every, belongs, minimum)
+    chosen = _distinct([row for row in range(len(conditions)) if large[row]], every)
+    masks = every[chosen]
+    labels: list[tuple[str, ...]] = [(conditions[row].label,) for row in chosen]
+    parents: list[tuple[int, ...]] = [()] * len(chosen)
+    if pairs:
+        crossed = _pairs([conditions[row] for row in chosen], masks, belongs, minimum)
+        labels += [(*labels[first], *labels[second]) for first, second in crossed]
+        parents += crossed
+        masks = np.concatenate([masks, *[masks[[a]] & masks[[b]] for a, b in crossed]])
+    return Candidates(labels, masks, parents, minimum)
+
+
+def _large_enough(masks: Mask, belongs: sparse.csr_array, minimum: int) -> Mask:
+    """``(C,)`` whether a slice and its rest have enough images."""
+    inside = (masks.astype(np.float64) @ belongs > 0).sum(axis=1)
+    outside = ((~masks).astype(np.float64) @ belongs > 0).sum(axis=1)
+    return np.asarray((inside >= minimum) & (outside >= minimum))
+
+
+def _distinct(rows: Sequence[int], masks: Mask) -> list[int]:
+    """Return one row of those that cut the queries alike: of two sides the smaller one, else the first."""
+    chosen: dict[bytes, int] = {}
+    for row in rows:
+        mask = masks[row]
+        same = np.packbits(mask ^ mask[0]).tobytes()
+        first = chosen.setdefault(same, row)
+        if mask.sum() < masks[first].sum():
+            chosen[same] = row
+    return sorted(chosen.values())
+
+
+def _pairs(
+    conditions: Sequence[Condition], masks: Mask, belongs: sparse.csr_array, minimum: int
+) -> list[tuple[int, ...]]:
+    """Return the pairs of conditions that are crossed, the largest first."""
+    rows = [row for row, condition in enumerate(conditions) if condition.crossed]
+    sized: list[tuple[int, tuple[int, ...]]] = []
+    for first, second in combinations(rows, 2):
+        if conditions[first].field == conditions[second].field:
+            continue
+        both = masks[first] & masks[second]
+        parts = np.stack([both, masks[first] & ~both, masks[second] & ~both])
+        if (parts.sum(axis=1) >= minimum).all():
+            sized.append((int(both.sum()), (first, second)))
+    sized.sort(key=lambda pair: (-pair[0], pair[1]))
+    chosen: list[tuple[int, ...]] = []
+    for _, pair in sized:
+        first, second = pair
+        both = masks[first] & masks[second]
+        parts = np.stack([both, masks[first] & ~both, masks[second] & ~both])
+        if ((parts.astype(np.float64) @ belongs > 0).sum(axis=1) >= minimum).all():
+            chosen.append(pair)
+        if len(chosen) == MOST_PAIRS:
+            break
+    return chosen
