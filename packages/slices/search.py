@@ -5,8 +5,8 @@ one is told first. Its queries are then left out, and all others are compared ag
 it overlaps is not told twice. A slice of two conditions is told where either condition alone does not explain
 it."
 
-A condition explains a slice of two if its own effect is significant and the slice is not significantly worse
-than the rest of the condition. After the first slice, "the rest" are the queries outside the slice and outside
+A condition explains a slice of two if its own effect is significant, and what it holds beside the slice is
+significantly worse than the rest too. After the first slice, "the rest" are the queries outside the slice and outside
 those that were told before it; effects, intervals and p values are of these queries.
 
 Source: Y. Chung, T. Kraska, N. Polyzotis, K. Tae and S. Whang, Slice Finder: automated data slicing for model
@@ -173,16 +173,16 @@ class _Step:
         return max(parents, key=lambda parent: float(strength[parent]), default=row)
 
     def _explains(self, parent: int, row: int) -> bool:
-        """Whether a condition is significant, and its part outside a slice is like the slice."""
+        """Whether a condition is significant, and what it holds beside a slice is worse than the rest too."""
         strength = self.contrasts.strength
         same_sign = np.sign(strength[parent]) == np.sign(strength[row])
         if not (same_sign and self.large[parent] and self.adjusted[parent] <= self.level):
             return False
-        inside = self.rest & self.candidates.masks[parent]
-        mask = self.candidates.masks[row][inside]
-        within = contrast(self.values[inside], self.image_rows[inside], mask[None])
-        stronger = np.sign(within.strength[0]) == np.sign(strength[row])
-        return not (stronger and within.p[0] <= self.level)
+        masks = self.candidates.masks
+        compared = self.rest & ~masks[row]
+        beside = contrast(self.values[compared], self.image_rows[compared], masks[parent][compared][None])
+        alike = np.sign(beside.strength[0]) == np.sign(strength[row])
+        return bool(alike and beside.p[0] <= self.level)
 
 
 def _as_slice(row: int, step: _Step, values: Values) -> Slice:

@@ -1,0 +1,30 @@
+"""Where a model fails: a search for slices that are worse than the rest, or on which two models differ most,
+and errors by what the answer lacks.
+
+``find_slices`` searches the fields of a data set, its words and what its images show; ``error_kinds`` counts
+wrong first answers by the kind of statement that they lack. ``search`` and ``contrast`` do the same on plain
+arrays.
+"""
+
+from slices.candidates import Candidates, Condition, candidates_of, combine
+from slices.contrasts import Contrasts, adjust, contrast
+from slices.kinds import ErrorKinds, error_kinds
+from slices.report import SliceReport, find_slices
+from slices.search import Findings, Slice, search
+
+__all__ = [
+    "Candidates",
+    "Condition",
+    "Contrasts",
+    "ErrorKinds",
+    "Findings",
+    "Slice",
+    "SliceReport",
+    "adjust",
+    "candidates_of",
+    "combine",
+    "contrast",
+    "error_kinds",
+    "find_slices",
+    "search",
+]

@@ -1,0 +1,225 @@
+"""Slices of results: what is searched for one model or two, and the queries behind each slice."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from slices.candidates import MINIMUM, WORD, SHOWS, candidates_of, rows_of_queries
+from slices.contrasts import Rule
+from slices.search import LEVEL, MOST, RULES, Findings, Slice, search
+
+from workbench.english import listed
+from workbench.formatting import format_count, format_interval, format_p_value, format_value
+from workbench.metrics.blocks import best_items, by_rows
+from workbench.records import Field, Measurement, MetricKey, Rows, Split, Values, require
+from workbench.registry import require_known
+from workbench.runs import compare
+from workbench.runs.opening import open_results, share_split
+from workbench.runs.result import Result
+from workbench.runs.ways import WAYS
+
+KEY = "t2i/R@1"
+TYPICAL = 3
+HEADS = ("slice", "effect", "in the slice", "in the rest", "queries", "images", "p, adjusted")
+
+
+@dataclass(frozen=True)
+class SliceReport:
+    """The slices of one model that are worse than the rest, or on which two models differ most.
+
+    Args:
+        runs: one result, or two; of two, values are those of the second minus those of the first.
+        measurement: of the number that is compared, of the first result.
+        values: ``(Q,)`` its values by query, or differences.
+        findings: what the search reports.
+        about: how many slices were searched.
+    """
+
+    runs: Sequence[Result]
+    measurement: Measurement
+    values: Values
+    findings: Findings
+    about: str
+
+    @property
+    def split(self) -> Split:
+        """The split that was measured on."""
+        return self.runs[0].split
+
+    @property
+    def direction(self) -> str:
+        """The direction of the queries."""
+        return self.measurement.key.direction
+
+    @property
+    def title(self) -> str:
+        """What was asked, as a heading."""
+        number = self.measurement.label
+        if len(self.runs) == 1:
+            return f"Where {self.runs[0].name} is worse than elsewhere, by {number}"
+        first, second = (run.name for run in self.runs)
+        return f"Where {second} differs most from {first}, by {number}"
+
+    def summary(self) -> str:
+        """Say what was searched, by which rule, and how many slices are reported."""
+        count = format_count(len(self.findings.slices), "slice")
+        rule = f"{RULES[self.findings.rule]} at {self.findings.level:g} over {self.about}"
+        return f"{count} on {self.split.name}: {rule}."
+
+    def table(self) -> pd.DataFrame:
+        """Return a row a slice, with its numbers as they are stored."""
+        return self.findings.table()
+
+    def rows(self) -> list[list[str]]:
+        """Return a row of texts a slice, under ``HEADS``."""
+        unit = self.measurement.face
+        signed = len(self.runs) > 1
+        rows = []
+        for part in self.findings.slices:
+            rows.append(
+                [
+                    part.label,
+                    format_interval(part.effect, part.low, part.high, unit, sign=True),
+                    format_value(part.mean, unit, sign=signed),
+                    format_value(part.mean - part.effect, unit, sign=signed),
+                    format_count(part.queries),
+                    format_count(part.images),
+                    format_p_value(part.p_adjusted),
+                ]
+            )
+        return rows
+
+    def queries(self, part: Slice) -> pd.DataFrame:
+        """Return the queries of a slice, those that make its effect first: ``query``, ``value``, ``image`` id.
+
+        Args:
+            part: of the findings.
+        """
+        rows = self.sorted_queries(part)
+        ids = self.split.image_ids if self.direction == "i2t" else self.split.caption_ids
+        image_rows = rows_of_queries(self.split, self.direction)[rows]
+        return pd.DataFrame(
+            {
+                "query": [ids[row] for row in rows.tolist()],
+                "image": [self.split.image_ids[row] for row in image_rows.tolist()],
+                "value": self.values[rows],
+            }
+        )
+
+    def sorted_queries(self, part: Slice) -> Rows:
+        """``(N,)`` rows of a slice's queries, those that make its effect first."""
+        rows = np.flatnonzero(part.mask & ~np.isnan(self.values))
+        return rows[np.argsort(-np.sign(part.effect) * self.values[rows], kind="stable")]
+
+    def typical_queries(self, part: Slice, count: int = TYPICAL) -> Rows:
+        """Return rows of queries that make a slice's effect, one an image, evenly spaced over them: those that
+        lie at least half as far from the rest as the farthest.
+
+        Args:
+            part: of the findings.
+            count: how many at most.
+        """
+        rows = self.sorted_queries(part)
+        distance = np.sign(part.effect) * (self.values[rows] - (part.mean - part.effect))
+        rows = rows[distance >= distance.max(initial=0.0) / 2]
+        images = rows_of_queries(self.split, self.direction)[rows]
+        rows = rows[np.sort(np.unique(images, return_index=True)[1])]
+        places = np.linspace(0, len(rows) - 1, min(count, len(rows))).astype(np.int64)
+        return np.asarray(rows[places])
+
+    def first_answers(self, run: Result, rows: Rows) -> Rows:
+        """``(N,)`` first item of each of these queries."""
+        scores = by_rows(run.any_scores())
+        side = scores if self.direction == "i2t" else scores.T
+        return np.asarray(best_items(side.cut(rows, np.arange(side.shape[1])), 1)[1][:, 0])
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        return {
+            "runs": [run.name for run in self.runs],
+            "number": self.measurement.label,
+            "data": self.split.name,
+            "searched": self.findings.searched,
+            "rule": self.findings.rule,
+            "level": self.findings.level,
+            "about": self.about,
+            "slices": [part.row() for part in self.findings.slices],
+        }
+
+    def __repr__(self) -> str:
+        table = pd.DataFrame(self.rows(), columns=list(HEADS)).set_index("slice")
+        return "\n".join([self.title, table.to_string() if len(table) else "", self.summary()])
+
+
+def find_slices(
+    *results: Result | str | Path,
+    key: str = KEY,
+    by: Sequence[str] = (),
+    rule: Rule = "holm",
+    minimum: int = MINIMUM,
+    most: int = MOST,
+    pairs: bool = True,
+) -> SliceReport:
+    """Find the slices on which one model is worse than on the rest, or on which two models differ most.
+
+    Args:
+        results: one or two results of one data set, or their folders. Of two, the first is the baseline.
+        key: number whose values by query are compared, of one direction.
+        by: fields to search; ``"word"`` stands for the words of captions and ``"shows"`` for what images
+            show. None takes all.
+        rule: ``"holm"`` or ``"bh"``, see ``search``.
+        minimum: images that a slice and its rest have at least.
+        most: slices that are reported at most.
+        pairs: also search slices of two conditions.
+
+    Raises:
+        KeyError: no such field or number.
+        ValueError: not one or two results, results of other data, or a number of both directions.
+    """
+    runs: list[Result] = []
+    for result in results:
+        runs += open_results(result)
+    require(0 < len(runs) < 3, f"slices are of one run or of two, not of {len(runs)}; name one or two")
+    runs = share_split(runs)
+    parsed = MetricKey.parse(key)
+    wanted = f"{key} is no number of one direction; give one such as {KEY}"
+    require(parsed.direction in WAYS and parsed.folds == 1, wanted)
+    measurement, values = _values(runs, key)
+    split = runs[0].split
+    fields, with_words = _fields_named(split, by)
+    candidates = candidates_of(
+        split, parsed.direction, fields=fields, minimum=minimum, pairs=pairs, with_words=with_words
+    )
+    require(candidates.labels, _nothing_to_search(split, minimum))
+    worse = 0
+    if len(runs) == 1:
+        worse = 1 if measurement.smaller_is_better else -1
+    image_rows = rows_of_queries(split, parsed.direction)
+    findings = search(values, image_rows, candidates, worse=worse, rule=rule, level=LEVEL, most=most)
+    return SliceReport(runs, measurement, values, findings, candidates.about())
+
+
+def _values(runs: Sequence[Result], key: str) -> tuple[Measurement, Values]:
+    """Return the number of the first run, and its values by query or those of the second minus its own."""
+    numbers = [compare.numbers(run, [key])[key] for run in runs]
+    values = [np.asarray(by_query, np.float64) for _, by_query in numbers]
+    return numbers[0][0], values[0] if len(values) == 1 else values[1] - values[0]
+
+
+def _fields_named(split: Split, by: Sequence[str]) -> tuple[dict[str, Field], bool]:
+    """Return the fields to search, and whether words and what images show are searched too."""
+    if not by:
+        return dict(split.fields), True
+    for name in by:
+        require_known(f"{split.name} has no field", name, [*split.fields, WORD, SHOWS])
+    chosen = {name: field for name, field in split.fields.items() if name in by}
+    return chosen, not {WORD, SHOWS}.isdisjoint(by)
+
+
+def _nothing_to_search(split: Split, minimum: int) -> str:
+    fields = listed([*split.fields]) or "no field"
+    least = format_count(minimum, "image")
+    return f"{split.name} has {fields}, and no slice of it has {least} with as many in the rest"
