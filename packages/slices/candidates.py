@@ -1,4 +1,4 @@
-"""The slices that are searched: values of fields, bins of numbers, words, what images show, and pairs of these.
+"""The slices that are searched: values of fields, bins of numbers, words, what images show, and pairs.
 
 "A field of categories gives a slice a value, a flag two, numbers their quartiles and everything below or
 above a tenth of them. A word is a slice of the captions that hold it. Two conditions are crossed where they
@@ -16,9 +16,8 @@ from itertools import combinations
 import numpy as np
 from scipy import sparse
 
-from slices.contrasts import Mask
 from workbench.formatting import format_count
-from workbench.records import Field, Rows, SceneGraph, Split
+from workbench.records import Field, Mask, Rows, SceneGraph, Split
 from workbench.runs.slices import SHARES, query_values, slices_of
 from workbench.text.words import words
 
@@ -73,7 +72,9 @@ class Candidates:
         singles = format_count(self.singles, "slice")
         pairs = format_count(len(self.labels) - self.singles)
         least = format_count(self.minimum, "image")
-        return f"{singles} of one condition and {pairs} of two; a slice and its rest have at least {least} each"
+        return (
+            f"{singles} of one condition and {pairs} of two; a slice and its rest have at least {least} each"
+        )
 
 
 def candidates_of(

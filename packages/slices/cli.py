@@ -14,8 +14,12 @@ from workbench.runs import store
 
 @app.command(epilog="Example: workbench slices RUN RUN --by language --page slices.html")
 def slices(  # noqa: PLR0913 - typer reads the options from the signature
-    run: Annotated[list[str], typer.Argument(help="One run, or two of one data set; the first is the baseline.")],
-    number: Annotated[str, typer.Option(metavar="KEY", help="Number to compare, of one direction.")] = "t2i/R@1",
+    run: Annotated[
+        list[str], typer.Argument(help="One run, or two of one data set; the first is the baseline.")
+    ],
+    number: Annotated[
+        str, typer.Option(metavar="KEY", help="Number to compare, of one direction.")
+    ] = "t2i/R@1",
     by: Annotated[
         list[str] | None,
         typer.Option(metavar="FIELD", help="Fields to search, or word, shows; repeatable; none takes all."),
@@ -26,8 +30,12 @@ def slices(  # noqa: PLR0913 - typer reads the options from the signature
     minimum: Annotated[int, typer.Option(min=2, help="Images of a slice, and of its rest, at least.")] = 20,
     most: Annotated[int, typer.Option(min=1, help="Slices to report at most.")] = 10,
     pairs: Annotated[bool, typer.Option(help="Search slices of two conditions too.")] = True,
-    kinds: Annotated[bool, typer.Option("--kinds", help="Count wrong first answers by what they lack.")] = False,
-    page: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a page with typical queries.")] = None,
+    kinds: Annotated[
+        bool, typer.Option("--kinds", help="Count wrong first answers by what they lack.")
+    ] = False,
+    page: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a page with typical queries.")
+    ] = None,
     root: Root = "runs",
     as_json: AsJson = False,
 ) -> None:

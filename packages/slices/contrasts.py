@@ -26,15 +26,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import gammainc, gammaincc, ndtr, stdtr, stdtrit
 
 from workbench.metrics.comparison import holm
-from workbench.records import Rows, Values
+from workbench.records import Mask, Rows, Values
 from workbench.records.measurement import CONFIDENCE
 
-Mask = NDArray[np.bool_]
 Rule = Literal["holm", "bh"]
 # entries of masks that are looked at together: 64 MB of float64
 BLOCK = 2**23
@@ -69,9 +67,7 @@ class Contrasts:
     others: Rows
 
 
-def contrast(
-    values: Values, image_rows: Rows, masks: Mask, *, confidence: float = CONFIDENCE
-) -> Contrasts:
+def contrast(values: Values, image_rows: Rows, masks: Mask, *, confidence: float = CONFIDENCE) -> Contrasts:
     """Compare each slice with the rest.
 
     Args:
@@ -93,9 +89,7 @@ def contrast(
     return Contrasts(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in fields})
 
 
-def _contrast_block(
-    values: Values, belongs: sparse.csr_array, masks: Mask, confidence: float
-) -> Contrasts:
+def _contrast_block(values: Values, belongs: sparse.csr_array, masks: Mask, confidence: float) -> Contrasts:
     """Compare some slices, see ``contrast``; ``belongs`` is ``(Q, I)``."""
     inside = masks.astype(np.float64)
     counts, sums = inside @ belongs, (inside * values) @ belongs
@@ -187,12 +181,12 @@ def _degrees_of_freedom(first: _Side, second: _Side) -> Values:
     parts = first.variance**2 / first.free + second.variance**2 / second.free
     together = (first.variance + second.variance) ** 2
     least = np.minimum(first.free, second.free)
-    return np.where(parts > 0, together * _inverse(parts), least)
+    return np.asarray(np.where(parts > 0, together * _inverse(parts), least))
 
 
 def _inverse(numbers: Values | Rows) -> Values:
     """Return ``1 / numbers``, and 0 where a number is not positive."""
-    return np.where(numbers > 0, 1.0 / np.where(numbers > 0, numbers, 1), 0.0)
+    return np.asarray(np.where(numbers > 0, 1.0 / np.where(numbers > 0, numbers, 1), 0.0))
 
 
 def benjamini_hochberg(p: Values) -> Values:

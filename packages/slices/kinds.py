@@ -6,8 +6,8 @@ every statement, and not of the same things: a red dog and a big dog, where the 
 *Nothing* is an answer of which the whole caption is true, though it is not annotated."
 
 Where the data know the truth (the synthetic scenes), it decides. Elsewhere the image's own captions do, read
-by the caption parser: then *binding* is not known and counts as *nothing*, and what no caption mentions counts
-as lacking. ``judge_accuracy`` says how often that is right.
+by the caption parser: then *binding* is not known and counts as *nothing*, and what no caption mentions
+counts as lacking. ``judge_accuracy`` says how often that is right.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+
 from slices.statements import (
     KINDS,
     GroundTruth,
@@ -25,10 +26,9 @@ from slices.statements import (
     lacking,
     statements_of,
 )
-
 from workbench.metrics.blocks import best_items, by_rows
 from workbench.metrics.intervals import Draws, percentile_interval
-from workbench.records import Rows, Split, Values, require
+from workbench.records import Mask, Rows, Split, Values, require
 from workbench.registry import require_known
 from workbench.runs.result import Result
 from workbench.runs.ways import WAYS, Way
@@ -97,7 +97,7 @@ def make_judge(split: Split, judged_by: str = "") -> tuple[Judge, str]:
     return StatedByCaptions(split.captions, split.own), name
 
 
-def first_answers(run: Result, direction: Way, judgements: str = "own") -> tuple[Rows, Rows, Values]:
+def first_answers(run: Result, direction: Way, judgements: str = "own") -> tuple[Rows, Rows, Mask]:
     """Return the first answer of every query that has a relevant one.
 
     Returns:
@@ -117,8 +117,8 @@ def first_answers(run: Result, direction: Way, judgements: str = "own") -> tuple
 
 
 def kinds_of_pairs(judge: Judge, split: Split, images: Rows, captions: Rows) -> Values:
-    """``(N, 7)`` what each image lacks of a caption, by ``ALL_KINDS``; 1 for binding and nothing. A row is NaN
-    where something of it is not known.
+    """``(N, 7)`` what each image lacks of a caption, by ``ALL_KINDS``; 1 for binding and nothing. A row is
+    NaN where something of it is not known.
     """
     numbers = np.zeros((len(images), len(ALL_KINDS)))
     numbers[:, : len(KINDS)] = lacking(judge, images, captions)
@@ -141,13 +141,13 @@ def _as_table(
 
 
 def _rows(
-    name: str, split: Split, direction: Way, queries: Rows, wrong: Values, numbers: Values
+    name: str, split: Split, direction: Way, queries: Rows, wrong: Mask, numbers: Values
 ) -> list[dict[str, object]]:
     """Return a row a kind, with the share of the errors and its interval over images."""
     draws = Draws(split.own, len(split.image_ids))
     image_rows = queries if direction == "i2t" else split.own[queries]
     known = ~np.isnan(numbers).any(axis=1)
-    rows = []
+    rows: list[dict[str, object]] = []
     for column, kind in enumerate(ALL_KINDS):
         lacks = (numbers[known, column] > 0).astype(np.float64)
         of_errors = image_rows[wrong][known]
@@ -179,7 +179,11 @@ def agreement(split: Split, images: Rows, captions: Rows) -> pd.DataFrame:
     rows = []
     for column, kind in enumerate(KINDS):
         real, called = (side[stated[:, column], column] for side in (truth, judged))
-        row: dict[str, object] = {"kind": kind, "pairs": len(real), "agreement": float((real == called).mean())}
+        row: dict[str, object] = {
+            "kind": kind,
+            "pairs": len(real),
+            "agreement": float((real == called).mean()),
+        }
         row["precision"] = float(real[called].mean()) if called.any() else np.nan
         row["recall"] = float(called[real].mean()) if real.any() else np.nan
         rows.append(row)

@@ -5,12 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+
 from slices.kinds import ALL_KINDS, CAPTIONS, ErrorKinds, judge_accuracy
 from slices.report import SliceReport
 from slices.search import Slice
-
 from workbench.formatting import format_interval, format_value, unit_heading
-from workbench.records import Rows
 from workbench.runs.result import Result
 from workbench.views.pages import fill_template
 from workbench.views.photographs import image_or_card
@@ -91,7 +90,9 @@ def _image_query(report: SliceReport, row: int, first: Sequence[int]) -> dict[st
     answers = []
     for run, answer in zip(report.runs, first, strict=True):
         right = int(split.own[answer]) == row
-        answers.append({"text": split.captions[answer], "right": right, "says": _says(run, report.runs, right)})
+        answers.append(
+            {"text": split.captions[answer], "right": right, "says": _says(run, report.runs, right)}
+        )
     item = {"kind": "query", "image": image_or_card(split, row), "says": "the query"}
     return {"text": "", "items": [item], "answers": answers}
 
@@ -135,7 +136,7 @@ def describe_judge(kinds: ErrorKinds) -> str:
     shares = f"Percent of the wrong first answers ({kinds.direction}): {'; '.join(sizes)}. "
     if kinds.judged_by == CAPTIONS:
         return shares + (
-            "The captions of an image are the judge: what none of them mentions counts as lacking. How often it "
-            "is right was measured on the synthetic scenes, whose truth is known."
+            "The captions of an image are the judge: what none of them mentions counts as lacking. How often "
+            "it is right was measured on the synthetic scenes, whose truth is known."
         )
     return shares + "The ground truth of the data is the judge. An answer can lack several kinds."

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from slices.candidates import MINIMUM, WORD, SHOWS, candidates_of, rows_of_queries
+
+from slices.candidates import MINIMUM, SHOWS, WORD, candidates_of, rows_of_queries
 from slices.contrasts import Rule
 from slices.search import LEVEL, MOST, RULES, Findings, Slice, search
-
 from workbench.english import listed
 from workbench.formatting import format_count, format_interval, format_p_value, format_value
 from workbench.metrics.blocks import best_items, by_rows
@@ -93,7 +93,7 @@ class SliceReport:
         return rows
 
     def queries(self, part: Slice) -> pd.DataFrame:
-        """Return the queries of a slice, those that make its effect first: ``query``, ``value``, ``image`` id.
+        """Return the queries of a slice, those that make its effect first: ``query``, ``image``, ``value``.
 
         Args:
             part: of the findings.
@@ -115,8 +115,8 @@ class SliceReport:
         return rows[np.argsort(-np.sign(part.effect) * self.values[rows], kind="stable")]
 
     def typical_queries(self, part: Slice, count: int = TYPICAL) -> Rows:
-        """Return rows of queries that make a slice's effect, one an image, evenly spaced over them: those that
-        lie at least half as far from the rest as the farthest.
+        """Return rows of queries that make a slice's effect, one an image, evenly spaced over them:
+        those that lie at least half as far from the rest as the farthest.
 
         Args:
             part: of the findings.

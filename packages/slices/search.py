@@ -6,8 +6,8 @@ it overlaps is not told twice. A slice of two conditions is told where either co
 it."
 
 A condition explains a slice of two if its own effect is significant, and what it holds beside the slice is
-significantly worse than the rest too. After the first slice, "the rest" are the queries outside the slice and outside
-those that were told before it; effects, intervals and p values are of these queries.
+significantly worse than the rest too. After the first slice, "the rest" are the queries outside the slice and
+outside those that were told before it; effects, intervals and p values are of these queries.
 
 Source: Y. Chung, T. Kraska, N. Polyzotis, K. Tae and S. Whang, Slice Finder: automated data slicing for model
 validation, ICDE 2019 (conditions on fields, fewest conditions first, correction for what was searched).
@@ -21,8 +21,8 @@ import numpy as np
 import pandas as pd
 
 from slices.candidates import Candidates
-from slices.contrasts import Contrasts, Mask, Rule, adjust, contrast
-from workbench.records import Rows, Values, require
+from slices.contrasts import Contrasts, Rule, adjust, contrast
+from workbench.records import Mask, Rows, Values, require
 from workbench.registry import require_known
 
 LEVEL = 0.05
@@ -117,7 +117,9 @@ def search(
     """
     require_known("slices are adjusted by no rule", rule, RULES, ValueError)
     sizes = {len(values), len(image_rows), candidates.masks.shape[1]}
-    require(len(sizes) == 1, f"values, image rows and slices are of {sorted(sizes)} queries; give one of each")
+    require(
+        len(sizes) == 1, f"values, image rows and slices are of {sorted(sizes)} queries; give one of each"
+    )
     rest = ~np.isnan(values)
     slices: list[Slice] = []
     while len(slices) < most and rest.any():
@@ -188,9 +190,7 @@ class _Step:
 def _as_slice(row: int, step: _Step, values: Values) -> Slice:
     mask = step.candidates.masks[row]
     counted = mask & ~np.isnan(values)
-    numbers = {
-        name: float(getattr(step.contrasts, name)[row]) for name in ("effect", "low", "high", "p")
-    }
+    numbers = {name: float(getattr(step.contrasts, name)[row]) for name in ("effect", "low", "high", "p")}
     return Slice(
         step.candidates.labels[row],
         mask,

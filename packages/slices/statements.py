@@ -40,7 +40,14 @@ NUMBERS = {
     **{word: number for number, word in enumerate(("one", "two", "three", "four", "five", "six"), 1)},
     **{word: number for number, word in enumerate(("seven", "eight", "nine", "ten"), 7)},
     **{str(number): number for number in range(1, 11)},
-    **{"couple": 2, "pair": 2, "both": 2, "several": 0, "many": 0, "few": 0, "some": 0, PLURAL: 0},
+    "couple": 2,
+    "pair": 2,
+    "both": 2,
+    "several": 0,
+    "many": 0,
+    "few": 0,
+    "some": 0,
+    PLURAL: 0,
 }
 
 
@@ -153,8 +160,8 @@ def has_truth(split: Split) -> bool:
 class StatedByCaptions:
     """Judges by what the image's own captions state, as the symbolic judge of ``relevance_audit`` reads them.
 
-    A statement holds if a caption of the image states it, or something narrower by WordNet: "a red dog" of an
-    image with "a scarlet puppy". What no caption mentions counts as lacking.
+    A statement holds if a caption of the image states it, or something narrower by WordNet: "a small dog" of an
+    image with "a tiny puppy". What no caption mentions counts as lacking.
 
     Args:
         captions: ``(T,)`` texts.

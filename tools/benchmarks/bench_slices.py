@@ -165,12 +165,12 @@ def own_plants(world: World) -> list[Plant]:
             lambda text: _exchange(text, "red", "blue"),
         ),
         world.blurred_captions("German is damaged", language == "de", 1.0),
-        world.reworded(
-            "captions are cut at 20 words", long, lambda text: " ".join(text.split()[:12])
-        ),
+        world.reworded("captions are cut at 20 words", long, lambda text: " ".join(text.split()[:12])),
         world.exchanged("labels of source c are exchanged", of_source == "c"),
         world.reworded(
-            "after on, captions that hold it are not read", world.holds("on"), lambda text: text.split(" on ")[0]
+            "after on, captions that hold it are not read",
+            world.holds("on"),
+            lambda text: text.split(" on ")[0],
         ),
         world.repainted(
             "dark images are darkened", dark, lambda image: ImageEnhance.Brightness(image).enhance(0.2)
@@ -182,7 +182,9 @@ def own_plants(world: World) -> list[Plant]:
             lambda image: image.convert("L").convert("RGB"),
         ),
         world.reworded(
-            "spotted is read as striped", world.holds("spotted"), lambda text: text.replace("spotted", "striped")
+            "spotted is read as striped",
+            world.holds("spotted"),
+            lambda text: text.replace("spotted", "striped"),
         ),
     ]
 
@@ -209,7 +211,9 @@ def drawn_plants(world: World, count: int = 10, seed: int = SEED) -> list[Plant]
             plants.append(world.exchanged(name, masks[row], strength / 1.4))
         else:
             plants.append(
-                world.reworded(name, masks[row], lambda text: " ".join(text.split()[: len(text.split()) // 2 + 1]))
+                world.reworded(
+                    name, masks[row], lambda text: " ".join(text.split()[: len(text.split()) // 2 + 1])
+                )
             )
     return plants
 
@@ -233,7 +237,9 @@ def place_of(world: World, plant: Plant, *, alone: bool = False) -> tuple[int, l
     return min(places, default=0), [part.label for part in findings.slices]
 
 
-def false_alarms(candidates: Candidates, own: NDArray[np.int64], share: float, simulations: int) -> dict[str, float]:
+def false_alarms(
+    candidates: Candidates, own: NDArray[np.int64], share: float, simulations: int
+) -> dict[str, float]:
     """Simulate equal models: the share of simulations that report any slice, and how often an interval holds
     the true effect, which is zero.
 
