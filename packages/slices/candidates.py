@@ -18,7 +18,7 @@ from scipy import sparse
 
 from workbench.formatting import format_count
 from workbench.records import Field, Mask, Rows, SceneGraph, Split
-from workbench.runs.slices import SHARES, query_values, slices_of
+from workbench.runs.slices import SHARES, field_of, query_values, slices_of
 from workbench.text.words import words
 
 MINIMUM = 20
@@ -82,9 +82,9 @@ def candidates_of(
     direction: str,
     *,
     fields: Mapping[str, Field] | None = None,
+    by: Sequence[str] = (),
     minimum: int = MINIMUM,
     pairs: bool = True,
-    with_words: bool = True,
 ) -> Candidates:
     """Return the slices of a split that are searched.
 
@@ -92,14 +92,22 @@ def candidates_of(
         split: whose queries.
         direction: ``"t2i"`` asks captions, ``"i2t"`` images.
         fields: by name; ``None`` = those of the split.
+        by: what is searched: names of fields, maybe with a cut as ``slices_of`` reads it (``"words:>20"``);
+            ``"word"``, the words of captions; ``"shows"``, what images show where their graphs are known.
+            None takes all.
         minimum: images that a slice and its rest have at least.
         pairs: also cross conditions of two fields.
-        with_words: also search the words of captions, and what images show where their graphs are known.
+
+    Raises:
+        KeyError: no such field.
     """
     known = split.fields if fields is None else fields
-    conditions = [*conditions_of_fields(split, direction, known)]
-    if with_words:
+    terms = list(by) or [*known, WORD, SHOWS]
+    of_fields = [term for term in terms if term in known or term not in (WORD, SHOWS)]
+    conditions = [*conditions_of_fields(split, direction, known, of_fields)]
+    if WORD in terms:
         conditions += conditions_of_words(split, direction)
+    if SHOWS in terms:
         conditions += conditions_of_graphs(split, direction)
     image_rows = rows_of_queries(split, direction)
     return combine(conditions, image_rows, minimum=minimum, pairs=pairs)
@@ -110,15 +118,18 @@ def rows_of_queries(split: Split, direction: str) -> Rows:
     return np.arange(len(split.image_ids)) if direction.startswith("i") else split.own
 
 
-def conditions_of_fields(split: Split, direction: str, fields: Mapping[str, Field]) -> Iterator[Condition]:
+def conditions_of_fields(
+    split: Split, direction: str, fields: Mapping[str, Field], terms: Sequence[str]
+) -> Iterator[Condition]:
     """Yield the conditions of fields; a text that differs from row to row has none."""
-    for name, field in fields.items():
-        if field.kind == "text":
+    for term in terms:
+        field, rule = field_of(fields, term)
+        if field.kind == "text" and not rule:
             continue
-        for label, mask in slices_of(split, name, direction, fields=fields).items():
-            yield Condition(label, name, mask)
-        if field.kind == "number":
-            yield from _conditions_of_ends(split, direction, name, field)
+        for label, mask in slices_of(split, term, direction, fields=fields).items():
+            yield Condition(label, field.name, mask)
+        if field.kind == "number" and not rule:
+            yield from _conditions_of_ends(split, direction, field.name, field)
 
 
 def _conditions_of_ends(split: Split, direction: str, name: str, field: Field) -> Iterator[Condition]:

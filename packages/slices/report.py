@@ -1,6 +1,6 @@
 """Slices of results: what is searched for one model or two, and the queries behind each slice."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from slices.candidates import MINIMUM, SHOWS, WORD, candidates_of, rows_of_queries
+from slices.candidates import MINIMUM, candidates_of, rows_of_queries
 from slices.contrasts import Rule
 from slices.search import LEVEL, MOST, RULES, Findings, Slice, search
 from workbench.english import listed
 from workbench.formatting import format_count, format_interval, format_p_value, format_value
 from workbench.metrics.blocks import best_items, by_rows
 from workbench.records import Field, Measurement, MetricKey, Rows, Split, Values, require
-from workbench.registry import require_known
 from workbench.runs import compare
+from workbench.runs.fields import AllFields, computed_fields
 from workbench.runs.opening import open_results, share_split
 from workbench.runs.result import Result
 from workbench.runs.ways import WAYS
@@ -168,8 +168,8 @@ def find_slices(
     Args:
         results: one or two results of one data set, or their folders. Of two, the first is the baseline.
         key: number whose values by query are compared, of one direction.
-        by: fields to search; ``"word"`` stands for the words of captions and ``"shows"`` for what images
-            show. None takes all.
+        by: what to search, see ``candidates_of``: names of fields, of the data or computed ones, ``"word"``
+            and ``"shows"``. None takes all that ``fields_to_search`` names.
         rule: ``"holm"`` or ``"bh"``, see ``search``.
         minimum: images that a slice and its rest have at least.
         most: slices that are reported at most.
@@ -189,10 +189,8 @@ def find_slices(
     require(parsed.direction in WAYS and parsed.folds == 1, wanted)
     measurement, values = _values(runs, key)
     split = runs[0].split
-    fields, with_words = _fields_named(split, by)
-    candidates = candidates_of(
-        split, parsed.direction, fields=fields, minimum=minimum, pairs=pairs, with_words=with_words
-    )
+    fields = fields_to_search(runs[0], by)
+    candidates = candidates_of(split, parsed.direction, fields=fields, by=by, minimum=minimum, pairs=pairs)
     require(candidates.labels, _nothing_to_search(split, minimum))
     worse = 0
     if len(runs) == 1:
@@ -209,14 +207,20 @@ def _values(runs: Sequence[Result], key: str) -> tuple[Measurement, Values]:
     return numbers[0][0], values[0] if len(values) == 1 else values[1] - values[0]
 
 
-def _fields_named(split: Split, by: Sequence[str]) -> tuple[dict[str, Field], bool]:
-    """Return the fields to search, and whether words and what images show are searched too."""
-    if not by:
-        return dict(split.fields), True
-    for name in by:
-        require_known(f"{split.name} has no field", name, [*split.fields, WORD, SHOWS])
-    chosen = {name: field for name, field in split.fields.items() if name in by}
-    return chosen, not {WORD, SHOWS}.isdisjoint(by)
+def fields_to_search(run: Result, by: Sequence[str] = ()) -> Mapping[str, Field]:
+    """Return the fields of a split that are searched: its own, and those that are computed.
+
+    Args:
+        run: whose split.
+        by: what is searched; none leaves out what is computed from images, from a model's answers, and by
+            parsing captions, which takes time or tells what the model got wrong.
+    """
+    fields = AllFields(run.split, run)
+    if by:
+        return fields
+    cheap = {"captions", "level"} | ({"graphs"} if run.split.caption_graphs is not None else set())
+    usual = [name for name, field in computed_fields().items() if field.needs in cheap]
+    return {name: fields[name] for name in fields if name in run.split.fields or name in usual}
 
 
 def _nothing_to_search(split: Split, minimum: int) -> str:

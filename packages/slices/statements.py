@@ -160,8 +160,8 @@ def has_truth(split: Split) -> bool:
 class StatedByCaptions:
     """Judges by what the image's own captions state, as the symbolic judge of ``relevance_audit`` reads them.
 
-    A statement holds if a caption of the image states it, or something narrower by WordNet: "a small dog" of an
-    image with "a tiny puppy". What no caption mentions counts as lacking.
+    A statement holds if a caption of the image states it, or something narrower by WordNet: "a small dog" of
+    an image with "a tiny puppy". What no caption mentions counts as lacking.
 
     Args:
         captions: ``(T,)`` texts.

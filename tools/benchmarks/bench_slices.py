@@ -193,7 +193,7 @@ def drawn_plants(world: World, count: int = 10, seed: int = SEED) -> list[Plant]
     """Draw plants: a condition of a field, word or thing of the scenes, a damage and its strength."""
     rng = np.random.default_rng(seed)
     plants: list[Plant] = []
-    conditions = [*conditions_of_fields(world.split, "t2i", world.fields)]
+    conditions = [*conditions_of_fields(world.split, "t2i", world.fields, [*world.fields])]
     pool = combine(conditions, world.split.own, minimum=40, pairs=False)
     known = candidates_of(world.split, "t2i", fields={}, minimum=40, pairs=False)
     labels = [*pool.labels, *known.labels]

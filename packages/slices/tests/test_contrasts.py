@@ -45,7 +45,7 @@ def test_errors_equal_a_slow_double_loop_over_images() -> None:
         sides = []
         for side in (mask, ~mask):
             mean = values[side].mean()
-            shares = [(values[side & (OWN == i)] - mean).sum() / side.sum() for i in range(40)]
+            shares = [(values[side & (i == OWN)] - mean).sum() / side.sum() for i in range(40)]
             images = len(np.unique(OWN[side]))
             counts = np.bincount(OWN[side], minlength=40)
             free = side.sum() ** 2 / (counts**2).sum() - 1

@@ -93,9 +93,7 @@ def test_kinds_equal_a_count_by_hand_on_a_hundred_scenes() -> None:
 
 
 def test_statements_of_a_caption_by_kind() -> None:
-    graph = SceneGraph(
-        ("dog", "cat", "snow"), ((0, "red"), (1, "two")), ((0, "left of", 1), (0, "in", 2))
-    )
+    graph = SceneGraph(("dog", "cat", "snow"), ((0, "red"), (1, "two")), ((0, "left of", 1), (0, "in", 2)))
     kinds = [(statement.kind, statement.graph.objects) for statement in statements_of(graph)]
     assert kinds == [
         ("thing", ("dog",)),

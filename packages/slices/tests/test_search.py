@@ -1,4 +1,4 @@
-"""The search: what is planted comes first, what overlaps is told once, and pairs only where they explain more."""
+"""The search: what is planted comes first, overlaps are told once, pairs only where they explain more."""
 
 from __future__ import annotations
 
