@@ -2,15 +2,20 @@
 and errors by what the answer lacks.
 
 ``find_slices`` searches the fields of a data set, its words and what its images show; ``error_kinds`` counts
-wrong first answers by the kind of statement that they lack. ``search`` and ``contrast`` do the same on plain
-arrays.
+wrong first answers by the kind of statement that they lack. ``search_slices`` and ``contrast`` do the same on
+plain arrays.
 """
 
-from slices.candidates import Candidates, Condition, candidates_of, combine
-from slices.contrasts import Contrasts, adjust, contrast
-from slices.kinds import ErrorKinds, error_kinds
-from slices.report import SliceReport, find_slices
-from slices.search import Findings, Slice, search
+from typing import TYPE_CHECKING
+
+from workbench.registry import lazy_getattr
+
+if TYPE_CHECKING:
+    from slices.candidates import Candidates, Condition, candidates_of, combine
+    from slices.contrasts import Contrasts, adjust, contrast
+    from slices.kinds import ErrorKinds, error_kinds
+    from slices.report import SliceReport, find_slices
+    from slices.search import Findings, Slice, search_slices
 
 __all__ = [
     "Candidates",
@@ -26,5 +31,14 @@ __all__ = [
     "contrast",
     "error_kinds",
     "find_slices",
-    "search",
+    "search_slices",
 ]
+
+MODULES = {
+    **dict.fromkeys(("Candidates", "Condition", "candidates_of", "combine"), "candidates"),
+    **dict.fromkeys(("Contrasts", "adjust", "contrast"), "contrasts"),
+    **dict.fromkeys(("ErrorKinds", "error_kinds"), "kinds"),
+    **dict.fromkeys(("SliceReport", "find_slices"), "report"),
+    **dict.fromkeys(("Findings", "Slice", "search_slices"), "search"),
+}
+__getattr__ = lazy_getattr(__name__, MODULES)

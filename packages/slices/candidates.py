@@ -24,6 +24,8 @@ from workbench.text.words import words
 MINIMUM = 20
 MOST_WORDS = 200
 MOST_PAIRS = 2000
+# of cuts that are no whole numbers
+DIGITS = 3
 # of words and of what images show, those of at least this share of the queries are crossed with other fields
 FREQUENT = 0.05
 WORD, SHOWS = "word", "shows"
@@ -142,10 +144,10 @@ def _conditions_of_ends(split: Split, direction: str, name: str, field: Field) -
     ends = np.unique(np.quantile(known, np.arange(1, parts) / parts, method="lower"))
     middle = np.quantile(known, 0.5, method="lower")
     for end in ends[ends < known.max()].tolist():
-        text = f"{end:.3g}" if len(f"{end:g}") > 6 else f"{end:g}"
-        cut = float(text)
+        cut = end if end.is_integer() else float(np.format_float_positional(end, DIGITS, fractional=False))
         for sign, mask in (("<=", values <= cut), (">", values > cut)):
-            yield Condition(f"{name}{sign}{text}", name, np.asarray(mask), crossed=bool(end == middle))
+            label = f"{name}{sign}{field.text(cut)}"
+            yield Condition(label, name, np.asarray(mask), crossed=bool(end == middle))
 
 
 def conditions_of_words(split: Split, direction: str) -> list[Condition]:

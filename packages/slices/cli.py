@@ -1,7 +1,7 @@
 """The search on the command line: the command ``slices``."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -11,31 +11,42 @@ from workbench.cli.output import align_columns
 from workbench.io import write_text
 from workbench.runs import store
 
+if TYPE_CHECKING:
+    from slices.kinds import ErrorKinds
+    from slices.report import SliceReport
+
+Runs = Annotated[
+    list[str], typer.Argument(help="One run, or two of one data set; the first is the baseline.")
+]
+Number = Annotated[
+    str, typer.Option(metavar="KEY", help="Number to compare, of one direction; empty takes R@1 of captions.")
+]
+By = Annotated[
+    list[str] | None,
+    typer.Option(metavar="FIELD", help="Field to search, or word, or shows; repeatable; none takes all."),
+]
+Rule = Annotated[
+    Literal["holm", "bh"],
+    typer.Option(help="Bound the chance of any false slice (holm), or their share (bh)."),
+]
+Minimum = Annotated[int, typer.Option(min=2, help="Images of a slice, and of its rest, at least.")]
+Most = Annotated[int, typer.Option(min=1, help="Slices to report at most.")]
+Pairs = Annotated[bool, typer.Option(help="Search slices of two conditions too.")]
+Kinds = Annotated[bool, typer.Option("--kinds", help="Count wrong first answers by what they lack.")]
+Page = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a page with typical queries.")]
+
 
 @app.command(epilog="Example: workbench slices RUN RUN --by language --page slices.html")
 def slices(  # noqa: PLR0913 - typer reads the options from the signature
-    run: Annotated[
-        list[str], typer.Argument(help="One run, or two of one data set; the first is the baseline.")
-    ],
-    number: Annotated[
-        str, typer.Option(metavar="KEY", help="Number to compare, of one direction.")
-    ] = "t2i/R@1",
-    by: Annotated[
-        list[str] | None,
-        typer.Option(metavar="FIELD", help="Fields to search, or word, shows; repeatable; none takes all."),
-    ] = None,
-    rule: Annotated[
-        Literal["holm", "bh"], typer.Option(help="Bound any false slice (holm) or their share (bh).")
-    ] = "holm",
-    minimum: Annotated[int, typer.Option(min=2, help="Images of a slice, and of its rest, at least.")] = 20,
-    most: Annotated[int, typer.Option(min=1, help="Slices to report at most.")] = 10,
-    pairs: Annotated[bool, typer.Option(help="Search slices of two conditions too.")] = True,
-    kinds: Annotated[
-        bool, typer.Option("--kinds", help="Count wrong first answers by what they lack.")
-    ] = False,
-    page: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write a page with typical queries.")
-    ] = None,
+    run: Runs,
+    number: Number = "",
+    by: By = None,
+    rule: Rule = "holm",
+    minimum: Minimum = 20,
+    most: Most = 10,
+    pairs: Pairs = True,
+    kinds: Kinds = False,
+    page: Page = None,
     root: Root = "runs",
     as_json: AsJson = False,
 ) -> None:
@@ -45,8 +56,7 @@ def slices(  # noqa: PLR0913 - typer reads the options from the signature
     what is significant after the correction for everything that was searched.
     """
     from slices.kinds import error_kinds
-    from slices.page import kinds_table, write_page
-    from slices.report import HEADS, find_slices
+    from slices.report import find_slices
 
     with usage():
         if page:
@@ -55,13 +65,32 @@ def slices(  # noqa: PLR0913 - typer reads the options from the signature
         report = find_slices(
             *opened, key=number, by=by or (), rule=rule, minimum=minimum, most=most, pairs=pairs
         )
-        errors = error_kinds(opened, "i2t" if report.direction == "i2t" else "t2i") if kinds else None
+        errors = error_kinds(opened, report.direction) if kinds else None
+        lines = _lines(report, errors)
+        if page:
+            lines.append(_write_page(page, report, errors))
+    emit(_as_json(report, errors), as_json, lines)
+
+
+def _lines(report: "SliceReport", errors: "ErrorKinds | None") -> list[str]:
+    """Return what is printed."""
+    from slices.page import kinds_table
+    from slices.report import HEADS
+
     lines = [report.title, *align_columns([HEADS, *report.rows()]), report.summary()]
-    answer = report.as_dict()
     if errors:
         table = kinds_table(errors)
         lines += ["", *align_columns([table["heads"], *table["rows"]]), table["says"]]
-        answer["kinds"] = errors.table.to_dict("records")
-    if page:
-        lines.append(str(write_text(page, write_page(report, errors))))
-    emit(answer, as_json, lines)
+    return lines
+
+
+def _write_page(file: Path, report: "SliceReport", errors: "ErrorKinds | None") -> str:
+    """Write the page, and return its path."""
+    from slices.page import write_page
+
+    return str(write_text(file, write_page(report, errors)))
+
+
+def _as_json(report: "SliceReport", errors: "ErrorKinds | None") -> dict[str, object]:
+    """Return what ``--json`` prints."""
+    return report.as_dict() | ({"kinds": errors.table.to_dict("records")} if errors else {})

@@ -9,7 +9,7 @@ import pandas as pd
 from slices.kinds import ALL_KINDS, CAPTIONS, ErrorKinds, judge_accuracy
 from slices.report import SliceReport
 from slices.search import Slice
-from workbench.formatting import format_interval, format_value, unit_heading
+from workbench.formatting import format_count, format_interval, format_value, unit_heading
 from workbench.runs.result import Result
 from workbench.views.pages import fill_template
 from workbench.views.photographs import image_or_card
@@ -132,7 +132,10 @@ def _accuracy_text(numbers: Sequence[float] | None) -> str:
 def describe_judge(kinds: ErrorKinds) -> str:
     """Say of what the shares are, and who judged."""
     table = kinds.table.drop_duplicates("model")
-    sizes = [f"{row['of']:,} of {row['queries']:,} for {row['model']}" for row in table.to_dict("records")]
+    sizes = []
+    for row in table.to_dict("records"):
+        errors, queries = format_count(row["of"]), format_count(row["queries"])
+        sizes.append(f"{errors} of {queries} for {row['model']}")
     shares = f"Percent of the wrong first answers ({kinds.direction}): {'; '.join(sizes)}. "
     if kinds.judged_by == CAPTIONS:
         return shares + (

@@ -10,18 +10,18 @@ import pandas as pd
 
 from slices.candidates import MINIMUM, candidates_of, rows_of_queries
 from slices.contrasts import Rule
-from slices.search import LEVEL, MOST, RULES, Findings, Slice, search
+from slices.search import LEVEL, MOST, RULES, Findings, Slice, search_slices
 from workbench.english import listed
-from workbench.formatting import format_count, format_interval, format_p_value, format_value
+from workbench.formatting import format_count, format_interval, format_number, format_p_value, format_value
 from workbench.metrics.blocks import best_items, by_rows
 from workbench.records import Field, Measurement, MetricKey, Rows, Split, Values, require
 from workbench.runs import compare
 from workbench.runs.fields import AllFields, computed_fields
 from workbench.runs.opening import open_results, share_split
 from workbench.runs.result import Result
-from workbench.runs.ways import WAYS
+from workbench.runs.ways import WAYS, Way
 
-KEY = "t2i/R@1"
+KEY = str(MetricKey("R", "t2i", k=1))
 TYPICAL = 3
 HEADS = ("slice", "effect", "in the slice", "in the rest", "queries", "images", "p, adjusted")
 
@@ -50,9 +50,9 @@ class SliceReport:
         return self.runs[0].split
 
     @property
-    def direction(self) -> str:
+    def direction(self) -> Way:
         """The direction of the queries."""
-        return self.measurement.key.direction
+        return "i2t" if self.measurement.key.direction == "i2t" else "t2i"
 
     @property
     def title(self) -> str:
@@ -66,7 +66,7 @@ class SliceReport:
     def summary(self) -> str:
         """Say what was searched, by which rule, and how many slices are reported."""
         count = format_count(len(self.findings.slices), "slice")
-        rule = f"{RULES[self.findings.rule]} at {self.findings.level:g} over {self.about}"
+        rule = f"{RULES[self.findings.rule]} at {format_number(self.findings.level, 2)} over {self.about}"
         return f"{count} on {self.split.name}: {rule}."
 
     def table(self) -> pd.DataFrame:
@@ -156,7 +156,7 @@ class SliceReport:
 
 def find_slices(
     *results: Result | str | Path,
-    key: str = KEY,
+    key: str = "",
     by: Sequence[str] = (),
     rule: Rule = "holm",
     minimum: int = MINIMUM,
@@ -167,10 +167,10 @@ def find_slices(
 
     Args:
         results: one or two results of one data set, or their folders. Of two, the first is the baseline.
-        key: number whose values by query are compared, of one direction.
+        key: number whose values by query are compared, of one direction; empty takes R@1 of text to image.
         by: what to search, see ``candidates_of``: names of fields, of the data or computed ones, ``"word"``
             and ``"shows"``. None takes all that ``fields_to_search`` names.
-        rule: ``"holm"`` or ``"bh"``, see ``search``.
+        rule: ``"holm"`` or ``"bh"``, see ``search_slices``.
         minimum: images that a slice and its rest have at least.
         most: slices that are reported at most.
         pairs: also search slices of two conditions.
@@ -184,6 +184,7 @@ def find_slices(
         runs += open_results(result)
     require(0 < len(runs) < 3, f"slices are of one run or of two, not of {len(runs)}; name one or two")
     runs = share_split(runs)
+    key = key or KEY
     parsed = MetricKey.parse(key)
     wanted = f"{key} is no number of one direction; give one such as {KEY}"
     require(parsed.direction in WAYS and parsed.folds == 1, wanted)
@@ -196,7 +197,7 @@ def find_slices(
     if len(runs) == 1:
         worse = 1 if measurement.smaller_is_better else -1
     image_rows = rows_of_queries(split, parsed.direction)
-    findings = search(values, image_rows, candidates, worse=worse, rule=rule, level=LEVEL, most=most)
+    findings = search_slices(values, image_rows, candidates, worse=worse, rule=rule, level=LEVEL, most=most)
     return SliceReport(runs, measurement, values, findings, candidates.about())
 
 

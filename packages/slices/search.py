@@ -90,7 +90,7 @@ class Findings:
         return pd.DataFrame([part.row() for part in self.slices], columns=["slice", *names])
 
 
-def search(
+def search_slices(
     values: Values,
     image_rows: Rows,
     candidates: Candidates,

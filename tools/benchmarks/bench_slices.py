@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageEnhance, ImageFilter
 from slices.candidates import Candidates, candidates_of, combine, conditions_of_fields
 from slices.contrasts import adjust, contrast
-from slices.search import search
+from slices.search import search_slices
 
 import workbench as wb
 from tools.benchmarks.recorded import record
@@ -229,7 +229,7 @@ def place_of(world: World, plant: Plant, *, alone: bool = False) -> tuple[int, l
     values = world.hits(plant.image, plant.text)
     if not alone:
         values = values - world.hits(world.image, world.text)
-    findings = search(values, world.split.own, world.candidates, worse=-1)
+    findings = search_slices(values, world.split.own, world.candidates, worse=-1)
     overlaps = [
         float((part.mask & plant.mask).sum() / (part.mask | plant.mask).sum()) for part in findings.slices
     ]

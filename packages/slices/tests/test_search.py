@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from slices.candidates import Candidates, Condition, candidates_of, combine
-from slices.search import search
+from slices.search import search_slices
 
 from workbench.records import Field, Split
 
@@ -52,7 +52,7 @@ def test_a_planted_failure_comes_first_and_alone(
     fields, candidates = searched
     name, value = label.split("=")
     mask = fields[name].astype(str) == value
-    findings = search(differences(mask, 0.4), OWN, candidates)
+    findings = search_slices(differences(mask, 0.4), OWN, candidates)
     assert [part.label for part in findings.slices] == [label]
     part = findings.slices[0]
     assert part.low < -0.4 < part.high
@@ -64,7 +64,7 @@ def test_a_failure_where_two_conditions_meet_is_told_as_a_pair(
 ) -> None:
     fields, candidates = searched
     mask = (fields["language"] == "fr") & (fields["source"] == "c")
-    findings = search(differences(mask, 0.55), OWN, candidates)
+    findings = search_slices(differences(mask, 0.55), OWN, candidates)
     assert set(findings.slices[0].conditions) == {"language=fr", "source=c"}
 
 
@@ -73,7 +73,7 @@ def test_two_failures_are_both_told_and_their_overlaps_are_not(
 ) -> None:
     fields, candidates = searched
     first, second = fields["language"] == "de", fields["source"] == "a"
-    findings = search(differences(first | second, 0.45), OWN, candidates)
+    findings = search_slices(differences(first | second, 0.45), OWN, candidates)
     assert {part.label for part in findings.slices} == {"language=de", "source=a"}
     earlier, later = findings.slices
     assert later.alone == (later.mask & ~earlier.mask).sum()
@@ -85,15 +85,15 @@ def test_one_model_reports_what_is_worse_and_not_what_is_better(
 ) -> None:
     fields, candidates = searched
     better = -differences(fields["level"] == 2, 0.45)
-    worse = search(better, OWN, candidates, worse=-1).slices
+    worse = search_slices(better, OWN, candidates, worse=-1).slices
     assert all(part.effect < 0 and "level=2" not in part.conditions for part in worse)
-    assert search(better, OWN, candidates, worse=1).slices[0].label == "level=2"
+    assert search_slices(better, OWN, candidates, worse=1).slices[0].label == "level=2"
 
 
 def test_equal_models_report_nothing(searched: tuple[dict[str, np.ndarray], Candidates]) -> None:
     _, candidates = searched
     alarms = [
-        len(search(differences(np.zeros(1000, bool), 0.0, seed), OWN, candidates).slices)
+        len(search_slices(differences(np.zeros(1000, bool), 0.0, seed), OWN, candidates).slices)
         for seed in range(20)
     ]
     assert sum(map(bool, alarms)) <= 2
@@ -104,7 +104,7 @@ def test_the_other_rule_reports_at_least_as_many(
 ) -> None:
     fields, candidates = searched
     values = differences((fields["level"] == 1) | (fields["source"] == "a"), 0.2)
-    by_rule = [len(search(values, OWN, candidates, rule=rule).slices) for rule in ("holm", "bh")]
+    by_rule = [len(search_slices(values, OWN, candidates, rule=rule).slices) for rule in ("holm", "bh")]
     assert by_rule[0] <= by_rule[1]
 
 
@@ -113,9 +113,9 @@ def test_values_of_other_queries_and_unknown_rules_are_refused(
 ) -> None:
     _, candidates = searched
     with pytest.raises(ValueError, match="queries"):
-        search(np.zeros(10), OWN, candidates)
+        search_slices(np.zeros(10), OWN, candidates)
     with pytest.raises(ValueError, match="bonferroni"):
-        search(np.zeros(1000), OWN, candidates, rule="bonferroni")  # type: ignore[arg-type]
+        search_slices(np.zeros(1000), OWN, candidates, rule="bonferroni")  # type: ignore[arg-type]
 
 
 def test_slices_have_enough_images_and_none_cuts_as_another_does(
