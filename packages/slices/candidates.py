@@ -18,7 +18,7 @@ from scipy import sparse
 
 from workbench.formatting import format_count
 from workbench.records import Field, Mask, Rows, SceneGraph, Split
-from workbench.runs.slices import SHARES, field_of, query_values, slices_of
+from workbench.runs.slices import SHARES, query_values, read_term, slices_of
 from workbench.text.words import words
 
 MINIMUM = 20
@@ -125,7 +125,8 @@ def conditions_of_fields(
 ) -> Iterator[Condition]:
     """Yield the conditions of fields; a text that differs from row to row has none."""
     for term in terms:
-        field, rule = field_of(fields, term)
+        name, rule = read_term(fields, term)
+        field = fields[name]
         if field.kind == "text" and not rule:
             continue
         for label, mask in slices_of(split, term, direction, fields=fields).items():
