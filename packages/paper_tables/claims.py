@@ -69,6 +69,7 @@ class Claim:
     models: str = ""
     judge: str = "labels"
     bound: float | None = None
+    learns: bool = True
     printed: float | dict[str, float] | None = None
     remark: str = ""
 
@@ -175,9 +176,38 @@ def budget_of_data(where: str) -> dict[str, Any]:
     return dict(_read_claims()["budgets"][where])
 
 
+def budget_of_arm(where: str, arm: tuple[str, str]) -> dict[str, Any]:
+    """Values that lie below those of an arm on this data: local matching has more epochs.
+
+    Args:
+        where: a key of ``DATA``.
+        arm: grid and label.
+    """
+    budget, longer = budget_of_data(where), _read_claims()["longer"]
+    grid, label = arm
+    factor = longer.get(f"{label} @{grid}", longer.get(grid, 1))
+    return {**budget, "epochs": budget["epochs"] * factor} if factor != 1 else budget
+
+
+def planned_seeds(claim: Claim, where: str) -> int:
+    """How many seeds a question of a claim is stated with."""
+    return int(_read_claims()["seeds"][where])
+
+
+def reference_label(label: str) -> str | None:
+    """Return the label of an arm's reference within its grid; ``None`` = the reference of all."""
+    references: dict[str, str] = _read_claims()["references"]
+    return references.get(label)
+
+
 def options(objective: str) -> dict[str, Any]:
-    """Return options that lie below those of every grid for an objective."""
-    return dict(_read_claims()["options"].get(objective, {}))
+    """Options that lie below those of every grid for an objective."""
+    return dict(every_option().get(objective, {}))
+
+
+def every_option() -> dict[str, Any]:
+    """Objective -> options that lie below those of every grid."""
+    return dict(_read_claims()["options"])
 
 
 def find_claim(name: str) -> Claim:
@@ -210,13 +240,21 @@ def _asked(line: Mapping[str, Any]) -> bool:
     claim = load_claims().get(line["claim"])
     if claim is None or line["judge"] not in ("no training", *claim.keys):
         return False
+    # another number is another question
+    if line["metric"] != claim.keys.get(line["judge"], claim.own):
+        return False
     if line["judge"] == "no training" or (claim.models and "budget" not in line):
         return True
     if "budget" not in line:
         return line["contrast"] in [" | ".join(arms) for arms in claim.recorded]
     if claim.needs:
         return False
-    return any(line["contrast"] == contrast_name(arms) for arms in claim.contrasts)
+    arms = next((arms for arms in claim.contrasts if line["contrast"] == contrast_name(arms)), None)
+    if arms is None or "asked" not in line:
+        return arms is not None
+    from paper_tables import asked  # it reads claims
+
+    return bool(line["asked"] == asked.question_hash(claim, line["data"], arms))
 
 
 def contrast_name(arms: Sequence[tuple[str, str]]) -> str:

@@ -61,7 +61,8 @@ METRICS = {
     "spearman": "Spearman",
     "pearson": "Pearson",
     "families": "silhouette",
-    "named": "weight of named things",
+    "named things": "weight of named things",
+    "slope of time": "milliseconds a further thousand images",
     "true@1": "true@1",
     "attributes": "counterfactual accuracy",
     "order": "Kendall's tau with descriptiveness",
@@ -69,9 +70,9 @@ METRICS = {
     "above entities": "captions above their entities",
     "first epoch": "RSUM after one epoch",
     "reranked": "RSUM after re-ranking",
-    "growth": "growth of Semantic Recall",
+    "growth of share": "growth of Semantic Recall over its bound",
     "gap": "distance of centres",
-    "sets 30": "Semantic Recall of 30",
+    "share of 30": "Semantic Recall of 30 over its bound",
     "dimensions": "own dimension less others",
     "without_graph": "captions without a graph",
 }
@@ -185,14 +186,18 @@ def contrast_of(line: Line) -> str:
     turned = line["expected"] == "-"
     parts = [" minus ".join(arms[:: -1 if turned else 1])]
     parts += ["sign turned"] * (turned and len(line["values"]) == 1)
-    return ", ".join([*parts, *([format_count(images, "image")] if images else [])])
+    return ", ".join([*parts, *([images] if images else [])])
 
 
-def _image_count(line: Line) -> int | None:
-    """Return how many images an arm was trained on."""
+def _image_count(line: Line) -> str:
+    """How many images its arms were trained on, as the runs say."""
     if line["judge"] == "no training":
-        return None
-    return int(line["budget"]["train_images"]) if "budget" in line else _recorded_images(line["data"])
+        return ""
+    if "budget" not in line:
+        return format_count(_recorded_images(line["data"]), "image")
+    counts = line["budget"].get("images", [line["budget"]["train_images"]])
+    numbers = [format_count(count) for count in dict.fromkeys(counts)]
+    return f"{listed(numbers)} image{'' if numbers == ['1'] else 's'}"
 
 
 @cache

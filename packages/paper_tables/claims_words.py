@@ -102,6 +102,7 @@ def limits_text(ledger: Sequence[Mapping[str, Any]]) -> list[str]:
     return [
         *LIMITS,
         f"Undecided is no evidence against a claim. Seeds are few: {sizes}.",
+        _stated(lines),
         _rates(lines),
         _families(lines),
         _dropped(ledger),
@@ -114,6 +115,17 @@ def _rates(lines: Sequence[Mapping[str, Any]]) -> str:
     tried = sum(bool(line.get("rates")) for line in decided)
     count = format_count(len(decided), "verdict")
     return f"Of {count} from training, {tried} were tried at half and twice the learning rate as well."
+
+
+def _stated(lines: Sequence[Mapping[str, Any]]) -> str:
+    """Return how many questions were stated before their results."""
+    trained = [line for line in lines if line.get("seeds")]
+    stated = sum("asked" in line for line in trained)
+    return (
+        f"Of {format_count(len(trained), 'row')} from training, {stated} were stated with their arms, "
+        "smallest effect and number of seeds in a commit before the results. Of the others, claims were "
+        "chosen and limits set by people who had seen similar numbers."
+    )
 
 
 def _families(lines: Sequence[Mapping[str, Any]]) -> str:

@@ -29,6 +29,7 @@ from workbench.cli.base import (
 )
 from workbench.cli.output import screen_width
 from workbench.execution import executors, library, parameters
+from workbench.records import require
 from workbench.registry import require_known
 from workbench.runs import store as runs
 
@@ -139,11 +140,30 @@ def claims_record(as_json: AsJson = False) -> None:
     emit({"added": added}, as_json, [f"{claims.LEDGER}: lines added: {added}"])
 
 
+@claims_app.command("state", epilog="Example: workbench claims state D2 --data scenes")
+def claims_state(
+    names: Annotated[list[str] | None, typer.Argument(metavar="ID", show_default=False)] = None,
+    data: Annotated[str, typer.Option(help="scenes, flickr8k or hierarcaps.")] = "scenes",
+    as_json: AsJson = False,
+) -> None:
+    """State questions before they are tried: claim, arms, smallest effect and number of seeds.
+
+    Takes all claims by default. Commit the file that it names, then try them with `claims run`.
+    """
+    from paper_tables import asked, trained
+
+    with usage():
+        require_known("claims are trained on no", data, trained.PLACES)
+        chosen = trained.trainable_claims(names or (), trained.PLACES[data])
+    added = asked.state(asked.questions(chosen, trained.PLACES[data]), f"{date.today()}")
+    emit({"added": added}, as_json, [f"{asked.FILE}: questions added: {added}"])
+
+
 @claims_app.command("run", epilog="Example: workbench claims run D2 D9 --data scenes --seeds 5")
 def claims_run(
     names: Annotated[list[str] | None, typer.Argument(metavar="ID", show_default=False)] = None,
     data: Annotated[str, typer.Option(help="scenes, flickr8k or hierarcaps.")] = "scenes",
-    seeds: Annotated[int, typer.Option(min=2, help="Of each arm.")] = 5,
+    seeds: Annotated[int, typer.Option(min=2, help="Of each arm, at most those that were stated.")] = 10,
     rates: Annotated[
         bool, typer.Option("--rates", help="Train seed 0 at half and twice the rate too: costs two seeds.")
     ] = False,
@@ -156,23 +176,29 @@ def claims_run(
 ) -> None:
     """Train the missing arms of claims, and add their verdicts to the ledger.
 
-    Takes all claims by default. Without --rates, a verdict may change at other learning rates.
+    Takes all claims by default. Questions are stated and committed before, see `claims state`, and are
+    answered once they have as many seeds. Without --rates, a verdict may change at other learning rates.
     """
-    from paper_tables import claims, trained
+    from paper_tables import asked, claims, trained
 
     with usage():
         require_known("claims are trained on no", data, trained.PLACES)
         executors.require_executor(executor, {})
         require_writable(root)
         chosen = trained.trainable_claims(names or (), trained.PLACES[data])
+        unstated = asked.explain_unstated(chosen, trained.PLACES[data], asked.committed())
+        require(not unstated, unstated)
         jobs = trained.plan(chosen, trained.PLACES[data], seeds, root, rates=rates)
     say = progress_callback()
     say(trained.describe_cost(jobs))
     failed = [] if there else trained.train_all(jobs, root, executor, say)
-    answers = trained.lines_of_contrasts(chosen, trained.PLACES[data], jobs)
+    every = trained.lines_of_contrasts(chosen, trained.PLACES[data], jobs)
+    answers = [line for line in every if asked.has_its_seeds(line)]
     added = claims.record_lines(answers, f"{date.today()}")
     lines = trained.folders(jobs) if there else []
     lines += [*failed, f"{claims.LEDGER}: questions answered: {len(answers)}, lines added: {added}"]
+    if len(every) > len(answers):
+        lines.append(f"wait for the seeds that they were stated with: {len(every) - len(answers)}")
     emit({"answered": len(answers), "added": added, "failed": failed}, as_json, lines)
     raise typer.Exit(1 if failed else 0)
 

@@ -8,7 +8,7 @@ import hashlib
 import inspect
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache, partial
 from itertools import compress
@@ -26,7 +26,7 @@ from workbench import data, text
 from workbench.io import replacing
 from workbench.metrics import counterfactual_accuracy, evaluation
 from workbench.metrics.blocks import by_rows
-from workbench.metrics.grades import lists
+from workbench.metrics.grades import Lists, lists
 from workbench.metrics.hierarchy import Chains
 from workbench.metrics.ranks import ratio
 from workbench.metrics.semantic import sr_top
@@ -41,7 +41,8 @@ from workbench.views.maps.measures import modality_gap
 
 PREFIX = "probe:"
 NEAR_NORMAL = 500  # items whose distances are looked at
-ASKED, WEIGHED = 40, 100  # captions that are timed, images whose weights are read
+ASKED, WEIGHED = 9, 100  # captions that are timed in each gallery, images whose weights are read
+GALLERIES = (500, 5000, 25000)  # images
 DEPTH = 5  # items that a query retrieves where relevance by CIDEr-D counts
 Probe = Callable[[Result], Any]
 
@@ -124,21 +125,28 @@ def _families_of(graph: SceneGraph) -> set[str]:
     return {NOUNS[name].kinds[-1] for name in graph.objects if name in NOUNS}
 
 
-def sets(run: Result, m: int = 1) -> Values:
-    """Return semantic Recall at 5 of the ``m`` best items by CIDEr-D, by image: the mean of both
-    directions.
+def share_of_sets(run: Result, m: int = 1) -> Values:
+    """Semantic Recall at 5 of the ``m`` best items by CIDEr-D over the most that it can be, ``5 / m``, by
+    image: the mean of both directions.
     """
     phi = by_rows(_cider_scores(run.split.captions, tuple(run.split.own.tolist())))
     scores, recalls = by_rows(run.scores), []
     for side, grades in ((scores, phi), (scores.T, phi.T)):
         parts = lists(side, grades, depth=DEPTH, width=m)
-        recalls.append(np.concatenate([sr_top(part, DEPTH, m) for _, part in parts]))
+        recalls.append(np.concatenate([_bounded_recall(part, m) for _, part in parts]))
     return mean_by_image(run.split, *recalls)
 
 
-def growth(run: Result) -> Values:
-    """Return how much Semantic Recall at 5 rises from the best item by CIDEr-D to the thirty best."""
-    return np.asarray(sets(run, 30) - sets(run, 1))
+def _bounded_recall(part: Lists, m: int) -> Values:
+    """Semantic Recall over what five items can hold of those that are relevant."""
+    relevant = (part.retrieved[2][:, :m] > 0).sum(axis=1)
+    most = ratio(np.minimum(DEPTH, relevant), relevant)
+    return sr_top(part, DEPTH, m) / most
+
+
+def growth_of_share(run: Result) -> Values:
+    """How much the share of what is possible rises from the best item by CIDEr-D to the thirty best."""
+    return np.asarray(share_of_sets(run, 30) - share_of_sets(run, 1))
 
 
 def order(run: Result) -> Values:
@@ -233,30 +241,67 @@ def attributes(run: Result) -> Values:
     )
 
 
-def milliseconds(run: Result) -> float:
-    """Return the median time to embed a caption and rank all images by it, the images being embedded
-    already.
+def slope_of_time(run: Result) -> float:
+    """Milliseconds that each further thousand images add to embedding a caption and ranking all images by it,
+    these being embedded already: a least-squares line over ``GALLERIES``.
     """
+    medians = [_median_milliseconds(run, images) for images in GALLERIES]
+    return float(np.polyfit(np.array(GALLERIES) / 1000, medians, 1)[0])
+
+
+def _median_milliseconds(run: Result, images: int) -> float:
+    """Median time of a query in a gallery that repeats the images of a run until there are so many."""
+    gallery = _repeated(run.image, images)
     took = []
     for caption in run.split.captions[:ASKED]:
         began = time.perf_counter()
-        np.argsort(-run.model.scores(run.image, run.model.embed_texts([caption]))[:, 0], kind="stable")
+        np.argsort(-run.model.scores(gallery, run.model.embed_texts([caption]))[:, 0], kind="stable")
         took.append(time.perf_counter() - began)
     return 1000 * float(np.median(took))
 
 
-def named(run: Result) -> Values:
-    """Return the mean weight of the cells that a thing of the scene covers, in uniform weights."""
-    rows, shares = range(min(WEIGHED, len(run.split.image_ids))), []
-    for sheet, scene in zip(weights.weights_of_run(run, rows), placements("test", rows), strict=True):
+def _repeated(image: Embedding, images: int) -> Embedding:
+    """Return embeddings again and again until there are so many."""
+    rows = torch.arange(images) % len(image)
+    parts: dict[str, Any] = {}
+    for name in ("mean", "log_var", "parts", "mask", "local"):
+        value = getattr(image, name)
+        parts[name] = None if value is None else value[rows]
+    return Embedding(**parts)
+
+
+def named_things(run: Result) -> Values:
+    """By image, the mean weight of the cells of those things that a caption names, in uniform weights, over
+    captions that name some of the things and leave out others.
+    """
+    rows, numbers = range(min(WEIGHED, len(run.split.image_ids))), []
+    graphs = run.split.caption_graphs
+    assert graphs is not None  # the data are the synthetic scenes
+    for row, sheet, scene in zip(
+        rows, weights.weights_of_run(run, rows), placements("test", rows), strict=True
+    ):
         assert sheet.boxes is not None  # the cells of a grid
-        x, y = ((sheet.boxes[:, n] + sheet.boxes[:, n + 2]) / 2 * 1000 for n in (0, 1))
-        inside = np.zeros(len(x), dtype=bool)
-        for thing in scene.things:
-            left, top, right, bottom = thing.box
-            inside |= (left <= x) & (x <= right) & (top <= y) & (y <= bottom)
-        shares.append(sheet.regions[inside].mean() * len(x) if inside.any() else np.nan)
-    return np.array(shares)
+        cells = [_cells_of(thing.box, sheet.boxes) for thing in scene.things]
+        shares = []
+        for caption in np.flatnonzero(run.split.own == row):
+            names = [_is_named(thing.noun, graphs[caption]) for thing in scene.things]
+            if any(names) and not all(names):
+                inside = np.any([of_thing for of_thing, name in zip(cells, names) if name], axis=0)
+                shares.append(sheet.regions[inside].mean() * len(inside) if inside.any() else np.nan)
+        numbers.append(np.nanmean(shares) if np.isfinite(shares).any() else np.nan)
+    return np.array(numbers)
+
+
+def _cells_of(box: Sequence[int], boxes: Array) -> Array:
+    """Return the cells of a grid, ``(K,)``, whose centres lie in a box in thousandths."""
+    x, y = ((boxes[:, n] + boxes[:, n + 2]) / 2 * 1000 for n in (0, 1))
+    left, top, right, bottom = box
+    return np.asarray((left <= x) & (x <= right) & (top <= y) & (y <= bottom))
+
+
+def _is_named(noun: str, graph: SceneGraph) -> bool:
+    """Return whether a caption names a thing, by its noun or by a kind of it."""
+    return bool({noun, *NOUNS[noun].kinds} & set(graph.objects))
 
 
 def levels(run: Result) -> float:
@@ -289,11 +334,11 @@ def elsewhere(run: Result) -> Values:
 
 
 _FUNCTIONS = (
-    *(gap, departure, dimensions, families, growth, order, above_entities, entities, reranked),
-    *(first_epoch, steps, attributes, milliseconds, named, levels, nearest, elsewhere),
+    *(gap, departure, dimensions, families, growth_of_share, order, above_entities, entities, reranked),
+    *(first_epoch, steps, attributes, slope_of_time, named_things, levels, nearest, elsewhere),
 )
 PROBES: dict[str, Probe] = {probe.__name__: probe for probe in _FUNCTIONS}
-PROBES |= {"sets_1": sets, "sets_30": partial(sets, m=30)}
+PROBES |= {"share_of_1": share_of_sets, "share_of_30": partial(share_of_sets, m=30)}
 
 
 def mean_by_image(split: Split, i2t: Values, t2i: Values) -> Values:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from paper_tables import claims, probes
+from paper_tables import asked, claims, probes
 from paper_tables.claims import Claim
 from workbench import assets
 from workbench.execution import executors, grid, parameters
@@ -42,6 +42,8 @@ MEASURED = {"H": Target(data="hierarcaps")}
 RATES = (0.5, 2.0)
 # says how far an arm can come at a budget
 REFERENCE = ("ditm_table3", "VSE++")
+# what a reference itself reaches in chance's RSUM, or nothing is said by it
+LEARNT = 3.0
 # fields that say what the splits are
 OF_DATA = ("data", "train_images", "val_images", "test_images")
 Arm = tuple[str, str]  # grid and label
@@ -50,12 +52,13 @@ Key = tuple[Arm, int, float]  # arm, seed, factor of the learning rate
 
 @dataclass(frozen=True)
 class Job:
-    """A training: its configuration, the folder of its run, optimiser steps, and the seconds that recorded
-    trainings let expect.
+    """A training: its configuration, the folder of its run, training images, optimiser steps, and the seconds
+    that recorded trainings let expect.
     """
 
     config: Config
     folder: Path
+    images: int
     steps: int
     seconds: float
 
@@ -104,7 +107,7 @@ def plan(
     Args:
         chosen: from ``trainable_claims``.
         where: a value of ``PLACES``.
-        seeds: of each arm, from 0.
+        seeds: of each arm, from 0, and no more than its questions are stated with.
         root: where runs lie.
         rates: train seed 0 at ``RATES`` as well.
 
@@ -119,6 +122,7 @@ def plan(
     for name, several in labels.items():
         configs |= _configs(name, several, where)
     # seeds outermost, so that whatever is there is balanced
+    seeds = min(seeds, max(claims.planned_seeds(claim, where) for claim in chosen))
     wanted = [(arm, seed, 1.0) for seed, arm in product(range(seeds), arms)]
     further = RATES if rates else ()
     wanted += [(arm, 0, rate) for arm, rate in product(arms, further)]
@@ -136,7 +140,12 @@ def _configs(name: str, labels: set[str], where: str) -> dict[Arm, Config]:
     for label in labels:
         require_known(f"{name} has no arm", label, described["arms"])
     fixed = parameters.override(known, claims.budget_of_data(where), described.get("fixed") or {})
-    arms = {label: values for label, values in described["arms"].items() if label in labels}
+    usual = claims.budget_of_data(where)
+    arms = {}
+    for label in labels:
+        budget = claims.budget_of_arm(where, (name, label))
+        longer = {} if budget == usual else {"epochs": budget["epochs"]}
+        arms[label] = longer | (described["arms"][label] or {})
     planned = grid.plan(NOTEBOOK, {"fixed": fixed, "arms": arms}, {"device": "cpu"})
     lacking = grid.missing_needs({}, planned)
     require(not lacking, "\n".join(lacking), FileNotFoundError)
@@ -162,13 +171,24 @@ def _make_job(key: Key, config: Config, root: Path | str) -> Job:
         whole = resolve(config)
     of_share = "share" in config.data.options
     data, own = _describe_data(config.model_dump_json(include=set(OF_DATA)), seed if of_share else 0)
+    images = len(np.unique(own))
+    # how many batches there are does not depend on which images are neighbours
+    neighbours: dict[str, Any] = {}
+    if whole.sampler == "clusters":
+        neighbours = {"clusters": np.zeros(images, dtype=np.int64), "clusters_per_batch": 1}
     order = epoch_batches(
-        own, size=whole.batch_size, captions_per_image=whole.captions_per_image, seed=0, number=0
+        own,
+        size=whole.batch_size,
+        captions_per_image=whole.captions_per_image,
+        seed=0,
+        number=0,
+        **neighbours,
     )
     steps = whole.epochs * len(order)
     folder = Path(root).resolve() / FOLDER / runs.run_key({**whole.as_dict(), "split": data})
-    images = len(np.unique(own))
-    return Job(config, folder, steps, _recorded_pace(name, label, config.data.name) * images * whole.epochs)
+    return Job(
+        config, folder, images, steps, _recorded_pace(name, label, config.data.name) * images * whole.epochs
+    )
 
 
 @cache
@@ -249,10 +269,13 @@ def lines_of_contrasts(chosen: Sequence[Claim], where: str, jobs: Mapping[Key, J
     answer.
     """
     finished = {key: _measure_on_data(runs.read(job.folder), where) for key, job in jobs.items() if job.done}
+    sizes = {arm: job.images for (arm, _, _), job in jobs.items()}
     answered: list[dict[str, Any]] = []
     for claim in chosen:
         for arms, (who, keys) in product(claim.contrasts, claim.keys.items()):
-            answered += _answer_contrast(claim, where, arms, who, keys, finished)
+            for line in _answer_contrast(claim, where, arms, who, keys, finished):
+                line["budget"]["images"] = [sizes[arm] for arm in arms]
+                answered.append(line)
     return answered
 
 
@@ -278,10 +301,8 @@ def _answer_contrast(
     finished: Mapping[Key, runs.Run],
 ) -> Iterable[dict[str, Any]]:
     every = [_trained_seeds(finished, arm) for arm in arms]
-    seeds, read = (
-        sorted(set.intersection(*every)),
-        partial(_values_of_sides, claim, where, arms, keys, finished),
-    )
+    seeds = sorted(set.intersection(*every))[: claims.planned_seeds(claim, where)]
+    read = partial(_values_of_sides, claim, where, arms, keys, finished)
     values = read(seeds, 1.0) if len(seeds) > 1 else {}
     if not values:
         return
@@ -296,26 +317,37 @@ def _answer_contrast(
         if scaled:
             rates[str(rate)] = {name: _round_values(part) for name, part in scaled.items()}
     contrast = claims.contrast_name(arms)
-    about = {"chance": chance, "seeds": seeds, "rates": rates, **_provenance(first, ran, where)}
+    about = {"chance": chance, "seeds": seeds, "rates": rates, **_provenance(first, ran, where, arms)}
     about |= _scatter(claim, where, keys, [ran[n :: len(seeds)] for n in range(len(seeds))])
-    about |= _health(arms, finished)
+    about |= _health(arms, finished) if claim.learns else {"health": 1.0}
+    about["asked"] = asked.question_hash(claim, where, arms)
     yield claims.line_of_arms(claim, where, contrast, who, values, **about)
 
 
 def _health(arms: Sequence[Arm], finished: Mapping[Key, runs.Run]) -> dict[str, float]:
-    """Return which share of the reference arm's way from chance the worst arm has gone, by RSUM."""
-    reached = {arm: _mean_sum(arm, finished) for arm in (REFERENCE, *arms)}
-    way = reached[REFERENCE]
-    return {"health": round(min(reached[arm] / way for arm in arms), 4)} if way else {}
+    """Return which share of its reference arm's way from chance the worst arm has gone, by RSUM.
+
+    A reference that has not learnt says of no arm that it has.
+    """
+    shares = []
+    for arm in arms:
+        name = claims.reference_label(arm[1])
+        way, chance = _mean_sum(REFERENCE if name is None else (arm[0], name), finished)
+        if way == 0:
+            return {}
+        above = _mean_sum(arm, finished)[0]
+        shares.append(above / way if way + chance >= LEARNT * chance else 0.0)
+    return {"health": round(min(shares), 4)}
 
 
-def _mean_sum(arm: Arm, finished: Mapping[Key, runs.Run]) -> float:
-    """Return RSUM above chance, in the mean over seeds; 0 where nothing is there."""
-    above = []
+def _mean_sum(arm: Arm, finished: Mapping[Key, runs.Run]) -> tuple[float, float]:
+    """Return RSUM above chance, in the mean over seeds, and chance; 0 where nothing is there."""
+    above, chance = [], 0.0
     for seed in _trained_seeds(finished, arm):
         results = finished[arm, seed, 1.0].results
-        above.append(results["metrics"]["rsum"] - results["contracts"]["rsum"]["chance"])
-    return float(np.mean(above)) if above else 0.0
+        chance = float(results["contracts"]["rsum"]["chance"])
+        above.append(results["metrics"]["rsum"] - chance)
+    return (float(np.mean(above)), chance) if above else (0.0, 0.0)
 
 
 def _scatter(
@@ -362,12 +394,14 @@ def _round_values(values: Iterable[float]) -> list[float]:
     return [round(value, 4) for value in values]
 
 
-def _provenance(first: Sequence[runs.Run], ran: Sequence[runs.Run], where: str) -> dict[str, Any]:
+def _provenance(
+    first: Sequence[runs.Run], ran: Sequence[runs.Run], where: str, arms: Sequence[Arm]
+) -> dict[str, Any]:
     """Return what runs of a contrast were made of and by; ``first`` is one of each arm."""
     env = first[0].env
     machine = f"{platform.machine()}, {env['cpus']} CPUs, torch {env['versions']['torch']}"
     source = {"code": env["code"], "data": first[0].results["split"], "runs": [run.id for run in ran]}
-    budget = {**claims.budget_of_data(where), "steps": [run.results["steps"] for run in first]}
+    budget = {**claims.budget_of_arm(where, arms[0]), "steps": [run.results["steps"] for run in first]}
     seconds = round(sum(run.env["seconds"] for run in ran))
     about = {"source": source, "budget": budget, "machine": machine}
     return {**about, "threads": env["threads"], "seconds": seconds}

@@ -3,22 +3,27 @@
 Each is measured on ten groups of images, which take the place of seeds.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy.stats import kendalltau
 
 from paper_tables import claims
 from workbench import data, text
 from workbench.metrics import load
 from workbench.metrics.correlation import grades_at_pairs, pearson, spearman
 from workbench.metrics.grades import Lists
-from workbench.records import Split, Values
+from workbench.records import Array, Rows, Split, Values
+from workbench.text.words import words
 
 GROUPS = 10
 TAU = 6.0  # divisor of DITM's margins, as printed
 READINGS = ("l2_sum", "printed")  # of descriptiveness
+# ends the name of a reading that compares captions with equally many words alone
+EQUAL_WORDS = ", equal words"
+FEWEST = 20  # captions of a length, of a group of images, among which anything is compared
 Found = Iterator[tuple[str, dict[str, Values]]]
 
 
@@ -44,12 +49,18 @@ def measure_claims() -> list[dict[str, Any]]:
 
 
 def levels(split: Split) -> Found:
-    """Return Kendall's tau of descriptiveness and level, a chain at a time."""
+    """Kendall's tau of descriptiveness and level, a chain at a time; and of other captions with equally many
+    words, where length cannot decide.
+    """
     assert split.level is not None  # the data have chains
     level = split.level.reshape(-1, split.level.max())
     for reading, delta in _descriptiveness_by_reading(split, split):
         chains = Lists(delta.reshape(level.shape), level)
         yield reading, {"more": _group_means(load("kendall_tau").per_query(chains))}
+    other = data.load("scenes", split="test") if split.name.startswith("scenes") else split
+    assert other.level is not None
+    for reading, delta in _descriptiveness_by_reading(other, other):
+        yield f"{reading}{EQUAL_WORDS}", {"more": _at_equal_words(other, delta, other.level, _kendall)}
 
 
 def margins(split: Split) -> Found:
@@ -64,6 +75,52 @@ def margins(split: Split) -> Found:
         seen = (true & ~own).any(axis=1)
         more, less = (np.nanmean(part[seen], axis=1) for part in masked)
         yield reading, {"more": _group_means(more), "less": _group_means(less)}
+        sides = _means_at_equal_words(split, delta / TAU, true & ~own, ~true)
+        yield f"{reading}{EQUAL_WORDS}", dict(zip(("more", "less"), sides, strict=True))
+
+
+def _means_at_equal_words(split: Split, values: Values, more: Array, less: Array) -> tuple[Values, Values]:
+    """Return, by group of images, the mean of captions' values over two sets of pairs, ``(I, T)`` masks: each
+    length of captions by itself, and these by how many pairs the first set has.
+    """
+    length, sides = word_counts(split.captions), []
+    for rows in np.array_split(np.arange(len(more)), GROUPS):
+        # pairs of each length, and the sum of their values, of both sets
+        pairs = [np.bincount(length, mask[rows].sum(axis=0)) for mask in (more, less)]
+        sums = [np.bincount(length, mask[rows].sum(axis=0) * values) for mask in (more, less)]
+        there = (pairs[0] > 0) & (pairs[1] > 0)
+        means = [total[there] / count[there] for total, count in zip(sums, pairs, strict=True)]
+        sides.append([np.average(mean, weights=pairs[0][there]) for mean in means])
+    first, second = np.array(sides).T
+    return first, second
+
+
+def _at_equal_words(
+    split: Split, values: Values, other: Array, measure: Callable[[Values, Array], float]
+) -> Values:
+    """Return, by group of images, how values of captions go with other ones, among captions with equally many
+    words: the mean over lengths, by how many captions have them.
+    """
+    length, by_group = word_counts(split.captions), []
+    group = split.own * GROUPS // len(split.image_ids)
+    for number in range(GROUPS):
+        numbers, captions = [], []
+        for count in np.unique(length):
+            rows = np.flatnonzero((group == number) & (length == count))
+            if len(rows) >= FEWEST and min(np.ptp(values[rows]), np.ptp(other[rows])) > 0:
+                numbers.append(measure(values[rows], other[rows]))
+                captions.append(len(rows))
+        by_group.append(np.average(numbers, weights=captions))
+    return np.array(by_group)
+
+
+def word_counts(captions: Sequence[str]) -> Rows:
+    """``(T,)`` words of each caption."""
+    return np.array([len(words(caption)) for caption in captions])
+
+
+def _kendall(values: Values, other: Array) -> float:
+    return float(kendalltau(values, other).statistic)
 
 
 def generality(split: Split) -> Found:
@@ -72,6 +129,7 @@ def generality(split: Split) -> Found:
     for reading, delta in _descriptiveness_by_reading(data.load("scenes", split="train", size=1000), split):
         rows = np.array_split(np.arange(len(delta)), GROUPS)
         yield reading, {"more": np.array([spearman(delta[group], images[group]) for group in rows])}
+        yield f"{reading}{EQUAL_WORDS}", {"more": _at_equal_words(split, delta, images, spearman)}
 
 
 def widths(split: Split) -> Found:

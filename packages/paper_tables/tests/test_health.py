@@ -1,12 +1,17 @@
 """Which lines of the ledger count, by hand, and that every correction of the first one holds."""
 
+import subprocess
 from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from paper_tables import claims, claims_figure, claims_told, health
+from paper_tables import asked, claims, claims_figure, claims_told, claims_words, health, trained, untrained
 
 from workbench.metrics.crossed import crossed, crossed_interval
+from workbench.training.samplers import epoch_batches
 
 
 def line(contrast: str, *values: float, **more: object) -> dict[str, object]:
@@ -110,8 +115,8 @@ def test_rivals_of_graphs_read_words_in_their_order():
 
 def test_no_number_stands_twice_in_a_family():
     lines = [row for row in claims.current(claims.read_ledger()) if row["judge"] != "no training"]
-    asked = Counter((claims.family_of(row), row["contrast"], row["unit"], *row["metric"]) for row in lines)
-    assert max(asked.values()) == 1
+    counts = Counter((claims.family_of(row), row["contrast"], row["unit"], *row["metric"]) for row in lines)
+    assert max(counts.values()) == 1
 
 
 def test_what_correlates_over_objectives_has_objectives_as_its_unit():
@@ -149,3 +154,152 @@ def test_values_by_image_widen_the_interval_of_a_line_as_the_crossed_one():
     row["images"] = [parts.images, parts.rest, 300]
     (judged,) = claims.judge_lines([row])
     assert (judged["low"], judged["high"]) == pytest.approx(crossed_interval(values), abs=1e-3)
+
+
+def test_scarce_data_have_equal_steps_and_a_reference_with_as_little(tmp_path: Path):
+    chosen = [claims.find_claim(name) for name in ("S1", "S2")]
+    arms = {arm for claim in chosen for contrast in claim.contrasts for arm in contrast}
+    assert len(arms) == 6
+    jobs = trained.plan(chosen, "W", 1, tmp_path)
+    assert len({job.steps for (arm, _, _), job in jobs.items() if arm in arms}) == 1
+    assert sorted({jobs[arm, 0, 1.0].images for arm in arms}) == [40, 80, 400]
+    for _, label in arms:
+        assert claims.reference_label(label) == f"{label.partition(',')[0]}, VSE++"
+
+
+def test_a_label_says_the_images_of_the_runs():
+    about = {"claim": "S1", "expected": "+", "budget": {"train_images": 2000, "images": [40, 40]}}
+    row = line("0.5 %, VSE++ + SAM | 0.5 %, VSE++", 1.0, 2.0, **about)
+    assert claims_told.contrast_of(row) == "SAM on 0.5 % minus VSE++ on 0.5 %, 40 images"
+    row["budget"]["images"] = [40, 400]
+    assert claims_told.contrast_of(row).endswith(", 40 and 400 images")
+
+
+def test_both_samplers_have_equal_steps_and_batches_of_as_many_images():
+    own = np.repeat(np.arange(64), 5)
+    sizes = {}
+    for clusters, per_batch in ((np.arange(64) % 8, 4), (np.zeros(64, dtype=np.int64), 1)):
+        how = {"size": 16, "captions_per_image": 1, "seed": 0, "number": 0}
+        batches = epoch_batches(own, **how, clusters=clusters, clusters_per_batch=per_batch)
+        sizes[per_batch] = [len(np.unique(own[rows])) for rows in batches]
+    assert sizes[4] == sizes[1]
+    for contrast in claims.find_claim("I11").contrasts:
+        budgets = [claims.budget_of_arm("W", arm) for arm in contrast]
+        assert budgets[0] == budgets[1]
+
+
+def test_local_matching_has_four_times_the_steps_and_a_family_with_two_encoders_beside_it():
+    usual = claims.budget_of_data("W")["epochs"]
+    for name in ("I1", "I2", "I3", "I4", "I5", "I11", "I12"):
+        contrasts = claims.find_claim(name).contrasts
+        dual = [arms for arms in contrasts if arms[0][0] == "claims_dual"]
+        local = [arms for arms in contrasts if arms not in dual]
+        assert len(dual) == len(local)
+        assert {claims.budget_of_arm("W", arm)["epochs"] for arms in local for arm in arms} == {4 * usual}
+        assert {claims.budget_of_arm("W", arm)["epochs"] for arms in dual for arm in arms} == {usual}
+
+
+def test_an_arm_is_measured_by_a_reference_that_has_learnt():
+    def run(value: float) -> SimpleNamespace:
+        return SimpleNamespace(results={"metrics": {"rsum": value}, "contracts": {"rsum": {"chance": 0.1}}})
+
+    def health_of(reference: float, arm: float) -> dict[str, float]:
+        arms = [("claims_arms", "0.5 %, VSE++ + SAM"), ("claims_arms", "0.5 %, VSE++")]
+        finished = {(arms[0], 0, 1.0): run(arm), (arms[1], 0, 1.0): run(reference)}
+        return trained._health(arms, finished)
+
+    assert health_of(1.1, 0.9) == {"health": 0.8}
+    # one that is below three times chance says of no arm that it has learnt
+    assert health_of(0.29, 0.29) == {"health": 0.0}
+    assert trained._health([("a", "b")], {}) == {}
+
+
+def test_a_time_is_no_matter_of_having_learnt():
+    assert {name for name, claim in claims.load_claims().items() if not claim.learns} == {"C16", "A12"}
+
+
+def test_a_claim_whose_reading_was_chosen_on_its_data_is_asked_at_equal_length():
+    current = claims.current(claims.read_ledger())
+    for name in ("D13", "D15", "D16"):
+        assert "chosen on these data" in claims.find_claim(name).remark
+        readings = {row["contrast"] for row in current if row["claim"] == name}
+        assert readings >= {f"{reading}{untrained.EQUAL_WORDS}" for reading in untrained.READINGS}
+
+
+def test_at_equal_length_the_number_of_words_decides_nothing():
+    captions = tuple(" ".join("abcdefgh"[: 1 + n % 4]) for n in range(1200))
+    split = SimpleNamespace(captions=captions, own=np.arange(1200), image_ids=tuple(range(1200)))
+    length = untrained.word_counts(captions).astype(float)
+    other = np.random.default_rng(0).permutation(1200).astype(float)
+    # a number that is the length alone is constant among captions of one length
+    with pytest.raises(ZeroDivisionError):
+        untrained._at_equal_words(split, length, other, untrained.spearman)
+    # one that has the other's order within each length has correlation 1, whatever the lengths do
+    values = untrained._at_equal_words(split, other - 1e4 * length, other, untrained.spearman)
+    assert values == pytest.approx(np.ones(untrained.GROUPS))
+
+
+def test_margins_at_equal_length_by_hand():
+    split = SimpleNamespace(captions=("a", "b", "c d"))
+    more = np.tile([[True, False, True]], (untrained.GROUPS, 1))
+    sides = untrained._means_at_equal_words(split, np.array([1.0, 3.0, 9.0]), more, ~more)
+    # two words have no caption of the second set
+    assert [side.tolist() for side in sides] == [[1.0] * untrained.GROUPS, [3.0] * untrained.GROUPS]
+
+
+def test_a_question_is_stated_before_it_is_answered(tmp_path: Path):
+    path, chosen = tmp_path / "asked.tsv", [claims.find_claim("D1")]
+    rows = asked.questions(chosen, "W")
+    assert "claims state D1 --data scenes" in asked.explain_unstated(chosen, "W", set())
+    assert (asked.state(rows, "day 1", path), asked.state(rows, "day 2", path)) == (1, 0)
+    assert asked.explain_unstated(chosen, "W", set(asked.stated(path)["hash"])) == ""
+
+    def git(*words: str) -> None:
+        subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *words], cwd=tmp_path, check=True)
+
+    # outside a clone the file counts, within one its last commit
+    assert asked.committed(path) == {rows[0]["hash"]}
+    git("init", "--quiet")
+    assert asked.committed(path) == set()
+    git("add", "asked.tsv")
+    git("commit", "--quiet", "-m", "stated")
+    assert asked.committed(path) == {rows[0]["hash"]}
+
+
+def test_another_limit_budget_or_number_of_seeds_is_another_question(monkeypatch: pytest.MonkeyPatch):
+    claim = claims.find_claim("D1")
+    arms = claim.contrasts[0]
+    before = asked.question_hash(claim, "W", arms)
+    assert asked.question_hash(replace(claim, printed=9.0, says="other words"), "W", arms) == before
+    others = {asked.question_hash(replace(claim, smallest=1.0), "W", arms)}
+    others.add(asked.question_hash(claim, "F", arms))
+    monkeypatch.setattr(claims, "planned_seeds", lambda claim, where: 3)
+    others.add(asked.question_hash(claim, "W", arms))
+    assert len({before, *others}) == 4
+
+
+def test_every_answer_of_a_stated_question_was_stated_and_an_old_question_counts_no_longer():
+    lines, known = claims.read_ledger(), set(asked.stated()["hash"])
+    assert {row["asked"] for row in lines if "asked" in row} <= known
+    assert {row["hash"] for row in asked.questions(claims.load_claims().values(), "W")} <= known
+    arms = claims.find_claim("D1").contrasts[0]
+    about = {"claim": "D1", "metric": ["rsum"], "budget": {"steps": [540, 540], "train_images": 2000}}
+    row = line(claims.contrast_name(arms), 2.0, 1.0, **about)
+    assert claims.current([{**row, "asked": asked.question_hash(claims.find_claim("D1"), "W", arms)}])
+    assert not claims.current([{**row, "asked": "0" * 16}])
+
+
+def test_an_answer_waits_for_the_seeds_that_it_was_stated_with():
+    assert not asked.has_its_seeds({"claim": "D1", "data": "W", "seeds": list(range(5))})
+    assert asked.has_its_seeds({"claim": "D1", "data": "W", "seeds": list(range(10))})
+    assert asked.has_its_seeds({"claim": "D1", "data": "F", "seeds": list(range(5))})
+
+
+def test_the_page_says_how_often_a_question_was_asked_and_what_it_said():
+    lines = claims.read_ledger()
+    text = claims_words.pages(lines)["claims.md"]
+    earlier = claims.history(lines)
+    row = next(row for row in claims.current(lines) if earlier[tuple(row[name] for name in claims.QUESTION)])
+    before = earlier[tuple(row[name] for name in claims.QUESTION)]
+    assert f"{len(before) + 1} times, before: {', '.join(before)}" in text
+    assert "| once |" in text

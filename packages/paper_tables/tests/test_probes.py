@@ -51,9 +51,49 @@ def test_steps_to_nine_tenths_lie_on_the_line_between_epochs() -> None:
 def test_what_is_found_by_relevance_is_what_the_curves_say(run) -> None:
     phi = probes._cider_scores(run.split.captions, tuple(run.split.own.tolist()))
     recalls = recall_curves(run.scores, phi, (1, 30), k=5)
-    for column, probe in enumerate((probes.sets, probes.PROBES["sets_30"])):
-        both = [recalls[way][column] for way in ("i2t", "t2i")]
-        assert np.nanmean(probe(run)) == pytest.approx(np.mean(both), abs=1e-6)
+    both = [recalls[way][0] for way in ("i2t", "t2i")]
+    assert np.nanmean(probes.share_of_sets(run)) == pytest.approx(np.mean(both), abs=1e-6)
+    # thirty items cannot all be among five, yet a model that ranks by relevance has all that is possible
+    perfect = SimpleNamespace(split=run.split, scores=np.asarray(phi))
+    assert recall_curves(perfect.scores, phi, (30,), k=5)["i2t"][0] < 0.5
+    for m in (1, 30):
+        assert np.nanmean(probes.share_of_sets(perfect, m)) == pytest.approx(1.0, abs=0.01)
+
+
+def test_the_slope_of_time_is_what_further_images_cost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(probes, "_median_milliseconds", lambda run, images: 12.5 + 0.043 * images)
+    assert probes.slope_of_time(None) == pytest.approx(43.0)
+    image = Embedding(torch.eye(3), parts=torch.zeros(3, 2, 4), mask=torch.ones(3, 2, dtype=torch.bool))
+    gallery = probes._repeated(image, 7)
+    assert (len(gallery), gallery.mean[6].tolist()) == (7, [1.0, 0.0, 0.0])
+    assert gallery.parts is not None
+    assert gallery.parts.shape == (7, 2, 4)
+
+
+def test_weights_count_on_the_things_that_a_caption_names_and_not_on_the_others(monkeypatch) -> None:
+    boxes = np.array([[x, 0.0, x + 0.5, 1.0] for x in (0.0, 0.5)])
+    things = [
+        SimpleNamespace(noun=noun, box=(left, 0, left + 500, 1000))
+        for noun, left in (("cat", 0), ("bus", 500))
+    ]
+    monkeypatch.setattr(
+        probes, "placements", lambda split, rows: [SimpleNamespace(things=things) for _ in rows]
+    )
+    sheet = SimpleNamespace(regions=np.array([0.9, 0.1]), boxes=boxes)
+    monkeypatch.setattr(probes.weights, "weights_of_run", lambda run, rows: [sheet for _ in rows])
+
+    def weight_of(*captions: tuple[str, ...]) -> float:
+        graphs = tuple(SimpleNamespace(objects=names) for names in captions)
+        split = SimpleNamespace(
+            image_ids=("a",), own=np.zeros(len(captions), dtype=int), caption_graphs=graphs
+        )
+        return float(probes.named_things(SimpleNamespace(split=split))[0])
+
+    # uniform weights have 1
+    assert weight_of(("cat",)) == pytest.approx(1.8)
+    assert weight_of(("animal",), ("bus",)) == pytest.approx((1.8 + 0.2) / 2)
+    # a caption that names all of them says nothing of which
+    assert np.isnan(weight_of(("cat", "bus")))
 
 
 def test_the_order_of_true_captions_by_a_double_loop(run) -> None:
