@@ -5,11 +5,8 @@ stated in a file that is committed before the runs: ``claims run`` answers no ot
 holds the hash. A question that is asked otherwise has another hash, and its old answers count no longer.
 """
 
-import hashlib
-import json
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,31 +14,10 @@ import pandas as pd
 
 from paper_tables import claims
 from paper_tables.claims import Claim
-from workbench.execution.grid import read_grid
-from workbench.execution.library import find_file
 
 FILE = Path(__file__).parent / "assets" / "asked.tsv"
 COLUMNS = ("day", "claim", "data", "contrast", "smallest", "seeds", "hash")
-Arm = tuple[str, str]  # grid and label
 Row = dict[str, Any]
-
-
-def question_hash(claim: Claim, where: str, arms: Sequence[Arm]) -> str:
-    """Return the hash of what a contrast of a claim asks on some data, 16 hex digits."""
-    question: Row = {
-        "claim": [claim.id, claim.keys, claim.expected, claim.smallest, claim.unit, claim.bound],
-        "arms": [_arm_values(where, grid, label) for grid, label in arms],
-        "seeds": claims.planned_seeds(claim, where),
-    }
-    return hashlib.sha256(json.dumps(question, sort_keys=True).encode()).hexdigest()[:16]
-
-
-@cache
-def _arm_values(where: str, grid: str, label: str) -> Row:
-    """Return what an arm is trained with: the budget, and what lies over it."""
-    described = read_grid(find_file(grid, "grid"))
-    values = {"fixed": described.get("fixed"), "arm": described["arms"][label]}
-    return values | {"budget": claims.budget_of_arm(where, (grid, label)), "options": claims.every_option()}
 
 
 def questions(chosen: Iterable[Claim], where: str) -> list[Row]:
@@ -51,7 +27,7 @@ def questions(chosen: Iterable[Claim], where: str) -> list[Row]:
         for arms in claim.contrasts if where in claim.data else ():
             row: Row = {"claim": claim.id, "data": where, "contrast": claims.contrast_name(arms)}
             row |= {"smallest": claim.smallest, "seeds": claims.planned_seeds(claim, where)}
-            rows.append(row | {"hash": question_hash(claim, where, arms)})
+            rows.append(row | {"hash": claims.question_hash(claim, where, arms)})
     return rows
 
 

@@ -11,21 +11,21 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from paper_tables import health
 from paper_tables.judging import Evidence, Verdict, judge
-from workbench import assets, data
+from workbench import data
+from workbench.execution.grid import read_grid
+from workbench.execution.library import find_file
 from workbench.formatting import RANGES, format_number
 from workbench.io import read_options
 from workbench.metrics import attainable
 from workbench.metrics.ranks import Relevant
-from workbench.records import Values, require
+from workbench.records import require
 from workbench.records.measurement import unit_of
 
 FILE = Path(__file__).parent / "claims.yaml"
@@ -252,9 +252,25 @@ def _asked(line: Mapping[str, Any]) -> bool:
     arms = next((arms for arms in claim.contrasts if line["contrast"] == contrast_name(arms)), None)
     if arms is None or "asked" not in line:
         return arms is not None
-    from paper_tables import asked  # it reads claims
+    return bool(line["asked"] == question_hash(claim, line["data"], arms))
 
-    return bool(line["asked"] == asked.question_hash(claim, line["data"], arms))
+
+def question_hash(claim: Claim, where: str, arms: Sequence[tuple[str, str]]) -> str:
+    """Return the hash of what a contrast of a claim asks on some data, 16 hex digits."""
+    question: dict[str, Any] = {
+        "claim": [claim.id, claim.keys, claim.expected, claim.smallest, claim.unit, claim.bound],
+        "arms": [_arm_values(where, grid, label) for grid, label in arms],
+        "seeds": planned_seeds(claim, where),
+    }
+    return hashlib.sha256(json.dumps(question, sort_keys=True).encode()).hexdigest()[:16]
+
+
+@cache
+def _arm_values(where: str, grid: str, label: str) -> dict[str, Any]:
+    """Return what an arm is trained with: the budget, and what lies over it."""
+    described = read_grid(find_file(grid, "grid"))
+    values = {"fixed": described.get("fixed"), "arm": described["arms"][label]}
+    return values | {"budget": budget_of_arm(where, (grid, label)), "options": every_option()}
 
 
 def contrast_name(arms: Sequence[tuple[str, str]]) -> str:
@@ -374,16 +390,6 @@ def record_lines(new: Iterable[Mapping[str, Any]], day: str, path: Path = LEDGER
     return len(added)
 
 
-def lines_from_recorded() -> list[dict[str, Any]]:
-    """Return a line for every question that the recorded comparisons answer, without its verdict."""
-    lines: list[dict[str, Any]] = []
-    for claim in load_claims().values():
-        tables = [where for where in claim.data if where in TABLES]
-        for where, (who, keys) in product(tables, claim.keys.items()):
-            lines += _contrasts(claim, where, who, keys)
-    return lines
-
-
 def line_of(
     claim: Claim, where: str, contrast: str, who: str, values: Mapping[str, Any], **about: Any
 ) -> dict[str, Any]:
@@ -406,27 +412,6 @@ def line_of(
     }
 
 
-def _contrasts(claim: Claim, where: str, who: str, keys: list[str]) -> Iterable[dict[str, Any]]:
-    table = _recorded_numbers(where)
-    if claim.models and not claim.arms and where == "W":
-        values = {"more": _correlation_over_models(claim, keys, table)}
-        about = {"source": _source_tables(where), "threads": RECORDED_THREADS, "seconds": None}
-        yield line_of(claim, where, "all objectives", who, values, **about)
-    for more, less in claim.recorded:
-        arms = [_arm_by_seed(table, name, keys) for name in (more, less)]
-        both = sorted(set(arms[0].index) & set(arms[1].index))
-        if len(both) < 2:
-            continue
-        sides = {name: arm[both].to_numpy(dtype=float) for name, arm in zip(("more", "less"), arms)}
-        ran = sum(float(_arm_by_seed(table, name, ["seconds"]).reindex(both).sum()) for name in (more, less))
-        about = {
-            "chance": round(health.chance(RECORDED_IMAGES), 2) if keys == ["rsum"] else None,
-            "seeds": both,
-        }
-        about |= {"source": _source_tables(where), "threads": RECORDED_THREADS, "seconds": round(ran)}
-        yield line_of_arms(claim, where, f"{more} | {less}", who, sides, **about)
-
-
 def line_of_arms(
     claim: Claim, where: str, contrast: str, who: str, values: Mapping[str, Any], **about: Any
 ) -> dict[str, Any]:
@@ -445,50 +430,3 @@ def line_of_arms(
 def scale_of(claim: Claim, keys: Sequence[str]) -> float:
     """Return what a stored number is multiplied by to be one of the ledger's."""
     return SCALE.get(claim.unit if keys == claim.own else unit_of(keys[0]), 1.0)
-
-
-@cache
-def _recorded_numbers(where: str) -> pd.DataFrame:
-    """Return ``(arm, seed, key)`` -> value, of runs that were trained with annotated pairs."""
-    rows = pd.concat([assets.recorded(name) for name in TABLES[where]])
-    for column, value in (("positives", "own"), ("judge", "CIDEr-D")):
-        rows = rows[rows[column].isna() | (rows[column] == value)] if column in rows else rows
-    arm = rows["arm"].fillna(rows["objective"]) if "arm" in rows else rows["objective"]
-    return rows.assign(arm=arm).pivot_table(index=["arm", "seed"], columns="key", values="value")
-
-
-def _arm_by_seed(table: pd.DataFrame, name: str, keys: list[str]) -> "pd.Series[float]":
-    """Return seed -> mean of the numbers; empty where the arm or a number is not recorded."""
-    if name not in table.index or not set(keys) <= set(table.columns):
-        return pd.Series(dtype=float)
-    return table.loc[[name], keys].dropna().mean(axis=1).droplevel("arm")
-
-
-def _correlation_over_models(claim: Claim, keys: list[str], table: pd.DataFrame) -> Values:
-    """Return ``(objectives,)`` Tukey's jackknife values of how RSUM and another number go together over
-    objectives: their scatter says how far other objectives would move their mean.
-    """
-    both = pd.DataFrame({"sum": table["rsum"], "other": table[keys].mean(axis=1, skipna=False)}).dropna()
-    means = both.groupby("arm").mean()
-    names = [name for name in means.index if claim.models != "gains" or name != BASELINE]
-    every, count = _together(claim, means), len(names)
-    without = [_together(claim, means.drop(name)) for name in names]
-    return count * every - (count - 1) * np.array(without)
-
-
-def _together(claim: Claim, means: pd.DataFrame) -> float:
-    """Return the mean gain in RSUM less that in the other number, in deviations over objectives, or how much
-    more than ``ENOUGH`` both correlate.
-    """
-    if claim.models != "gains":
-        return float(means["sum"].corr(means["other"])) - ENOUGH
-    scaled = means / means.std()
-    gain = (scaled - scaled.loc[BASELINE]).drop(BASELINE).mean()
-    return float(gain["sum"] - gain["other"])
-
-
-@cache
-def _source_tables(where: str) -> dict[str, str]:
-    """Return tables that values come from, by the hash of their content."""
-    files = (assets.path(f"results/{name}.tsv") for name in TABLES[where])
-    return {file.name: hashlib.sha256(file.read_bytes()).hexdigest()[:16] for file in files}

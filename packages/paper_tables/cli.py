@@ -133,9 +133,9 @@ def claims_show(name: Annotated[str, typer.Argument(metavar="ID")], as_json: AsJ
 @claims_app.command("record", epilog="Example: workbench claims record")
 def claims_record(as_json: AsJson = False) -> None:
     """Judge all claims that recorded comparisons or no training can decide."""
-    from paper_tables import claims, untrained
+    from paper_tables import claims, recorded, untrained
 
-    lines = [*claims.lines_from_recorded(), *untrained.measure_claims()]
+    lines = [*recorded.lines_from_recorded(), *untrained.measure_claims()]
     added = claims.record_lines(lines, f"{date.today()}")
     emit({"added": added}, as_json, [f"{claims.LEDGER}: lines added: {added}"])
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from paper_tables import asked, claims, probes
+from paper_tables import claims, probes
 from paper_tables.claims import Claim
 from workbench import assets
 from workbench.execution import executors, grid, parameters
@@ -320,7 +320,7 @@ def _answer_contrast(
     about = {"chance": chance, "seeds": seeds, "rates": rates, **_provenance(first, ran, where, arms)}
     about |= _scatter(claim, where, keys, [ran[n :: len(seeds)] for n in range(len(seeds))])
     about |= _health(arms, finished) if claim.learns else {"health": 1.0}
-    about["asked"] = asked.question_hash(claim, where, arms)
+    about["asked"] = claims.question_hash(claim, where, arms)
     yield claims.line_of_arms(claim, where, contrast, who, values, **about)
 
 

@@ -8,7 +8,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from paper_tables import claims, claims_page, claims_told, claims_words, probes, table, trained, untrained
+from paper_tables import (
+    claims,
+    claims_page,
+    claims_told,
+    claims_words,
+    probes,
+    recorded,
+    table,
+    trained,
+    untrained,
+)
 from typer.testing import CliRunner
 
 from tools import claims_by_image
@@ -36,10 +46,10 @@ def test_verdicts_of_the_ledger_follow_from_its_values_and_these_from_the_record
     bare = [unjudged(line) for line in lines]
     assert claims.judge_lines(bare) == lines
     trained = [line for line in lines if line["judge"] != "no training" and "budget" not in line]
-    recorded = {question(line): line for line in claims.lines_from_recorded()}
-    assert len(recorded) == len(trained) >= 40
+    from_tables = {question(line): line for line in recorded.lines_from_recorded()}
+    assert len(from_tables) == len(trained) >= 40
     for line in trained:
-        again = recorded[question(line)]
+        again = from_tables[question(line)]
         assert again == {name: line[name] for name in again}
 
 
@@ -90,11 +100,11 @@ def test_packed_values_keep_their_mean(tmp_path: Path) -> None:
 
 
 def test_the_ledger_grows_and_nothing_in_it_changes(tmp_path: Path) -> None:
-    path, recorded = tmp_path / "ledger.jsonl", claims.lines_from_recorded()
-    assert claims.record_lines(recorded, "day 1", path) == len(recorded)
+    path, from_tables = tmp_path / "ledger.jsonl", recorded.lines_from_recorded()
+    assert claims.record_lines(from_tables, "day 1", path) == len(from_tables)
     before = path.read_text()
-    assert claims.record_lines(recorded, "day 2", path) == 0
-    first = {**recorded[0], "values": {"more": [409.0, 409.1, 409.2], "less": [401.0, 401.1, 401.0]}}
+    assert claims.record_lines(from_tables, "day 2", path) == 0
+    first = {**from_tables[0], "values": {"more": [409.0, 409.1, 409.2], "less": [401.0, 401.1, 401.0]}}
     assert claims.record_lines([first], "day 3", path) >= 1
     assert path.read_text().startswith(before)
     last = claims.current(claims.read_ledger(path))[0]
@@ -149,7 +159,8 @@ def test_the_readme_counts_a_claim_once_and_its_limits_both_judges() -> None:
         "metric": ["rsum"],
         "values": values,
     }
-    truth = {**line, "judge": "truth", "verdict": "refuted", "effect": -9.0}
+    by_truth = {"judge": "truth", "metric": claims.find_claim("D2").truth}
+    truth = {**line, **by_truth, "verdict": "refuted", "effect": -9.0}
     other = {**line, "claim": "D8"}
     undecided = {**line, "claim": "D9", "verdict": "undecided", "effect": 99.0}
     counted = " ".join(claims_words.central_sentences([line, truth, other, undecided]).split())

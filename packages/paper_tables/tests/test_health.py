@@ -8,7 +8,17 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from paper_tables import asked, claims, claims_figure, claims_told, claims_words, health, trained, untrained
+from paper_tables import (
+    asked,
+    claims,
+    claims_figure,
+    claims_told,
+    claims_words,
+    health,
+    recorded,
+    trained,
+    untrained,
+)
 
 from workbench.metrics.crossed import crossed, crossed_interval
 from workbench.training.samplers import epoch_batches
@@ -120,7 +130,8 @@ def test_no_number_stands_twice_in_a_family():
 
 
 def test_what_correlates_over_objectives_has_objectives_as_its_unit():
-    rows = {row["claim"]: row for row in claims.lines_from_recorded() if row["contrast"] == "all objectives"}
+    lines = recorded.lines_from_recorded()
+    rows = {row["claim"]: row for row in lines if row["contrast"] == "all objectives"}
     assert set(rows) == {"S12", "S14"}
     for row in rows.values():
         assert len(row["values"]["more"]) >= 10
@@ -269,12 +280,12 @@ def test_a_question_is_stated_before_it_is_answered(tmp_path: Path):
 def test_another_limit_budget_or_number_of_seeds_is_another_question(monkeypatch: pytest.MonkeyPatch):
     claim = claims.find_claim("D1")
     arms = claim.contrasts[0]
-    before = asked.question_hash(claim, "W", arms)
-    assert asked.question_hash(replace(claim, printed=9.0, says="other words"), "W", arms) == before
-    others = {asked.question_hash(replace(claim, smallest=1.0), "W", arms)}
-    others.add(asked.question_hash(claim, "F", arms))
+    before = claims.question_hash(claim, "W", arms)
+    assert claims.question_hash(replace(claim, printed=9.0, says="other words"), "W", arms) == before
+    others = {claims.question_hash(replace(claim, smallest=1.0), "W", arms)}
+    others.add(claims.question_hash(claim, "F", arms))
     monkeypatch.setattr(claims, "planned_seeds", lambda claim, where: 3)
-    others.add(asked.question_hash(claim, "W", arms))
+    others.add(claims.question_hash(claim, "W", arms))
     assert len({before, *others}) == 4
 
 
@@ -285,7 +296,7 @@ def test_every_answer_of_a_stated_question_was_stated_and_an_old_question_counts
     arms = claims.find_claim("D1").contrasts[0]
     about = {"claim": "D1", "metric": ["rsum"], "budget": {"steps": [540, 540], "train_images": 2000}}
     row = line(claims.contrast_name(arms), 2.0, 1.0, **about)
-    assert claims.current([{**row, "asked": asked.question_hash(claims.find_claim("D1"), "W", arms)}])
+    assert claims.current([{**row, "asked": claims.question_hash(claims.find_claim("D1"), "W", arms)}])
     assert not claims.current([{**row, "asked": "0" * 16}])
 
 
