@@ -177,7 +177,7 @@ def budget_of_data(where: str) -> dict[str, Any]:
 
 
 def budget_of_arm(where: str, arm: tuple[str, str]) -> dict[str, Any]:
-    """Values that lie below those of an arm on this data: local matching has more epochs.
+    """Return values that lie below those of an arm on this data: local matching has more epochs.
 
     Args:
         where: a key of ``DATA``.
@@ -190,7 +190,7 @@ def budget_of_arm(where: str, arm: tuple[str, str]) -> dict[str, Any]:
 
 
 def planned_seeds(claim: Claim, where: str) -> int:
-    """How many seeds a question of a claim is stated with."""
+    """Return how many seeds a question of a claim is stated with."""
     return int(_read_claims()["seeds"][where])
 
 
@@ -201,12 +201,12 @@ def reference_label(label: str) -> str | None:
 
 
 def options(objective: str) -> dict[str, Any]:
-    """Options that lie below those of every grid for an objective."""
+    """Return options that lie below those of every grid for an objective."""
     return dict(every_option().get(objective, {}))
 
 
 def every_option() -> dict[str, Any]:
-    """Objective -> options that lie below those of every grid."""
+    """Return options that lie below those of every grid, by objective."""
     return dict(_read_claims()["options"])
 
 

@@ -190,7 +190,7 @@ def contrast_of(line: Line) -> str:
 
 
 def _image_count(line: Line) -> str:
-    """How many images its arms were trained on, as the runs say."""
+    """Return how many images its arms were trained on, as the runs say."""
     if line["judge"] == "no training":
         return ""
     if "budget" not in line:

@@ -126,8 +126,8 @@ def _families_of(graph: SceneGraph) -> set[str]:
 
 
 def share_of_sets(run: Result, m: int = 1) -> Values:
-    """Semantic Recall at 5 of the ``m`` best items by CIDEr-D over the most that it can be, ``5 / m``, by
-    image: the mean of both directions.
+    """Return Semantic Recall at 5 of the ``m`` best items by CIDEr-D over the most that it can be, by image:
+    the mean of both directions.
     """
     phi = by_rows(_cider_scores(run.split.captions, tuple(run.split.own.tolist())))
     scores, recalls = by_rows(run.scores), []
@@ -138,14 +138,14 @@ def share_of_sets(run: Result, m: int = 1) -> Values:
 
 
 def _bounded_recall(part: Lists, m: int) -> Values:
-    """Semantic Recall over what five items can hold of those that are relevant."""
+    """Return Semantic Recall over what five items can hold of those that are relevant."""
     relevant = (part.retrieved[2][:, :m] > 0).sum(axis=1)
     most = ratio(np.minimum(DEPTH, relevant), relevant)
     return sr_top(part, DEPTH, m) / most
 
 
 def growth_of_share(run: Result) -> Values:
-    """How much the share of what is possible rises from the best item by CIDEr-D to the thirty best."""
+    """Return how much this share rises from the best item by CIDEr-D to the thirty best."""
     return np.asarray(share_of_sets(run, 30) - share_of_sets(run, 1))
 
 
@@ -242,15 +242,15 @@ def attributes(run: Result) -> Values:
 
 
 def slope_of_time(run: Result) -> float:
-    """Milliseconds that each further thousand images add to embedding a caption and ranking all images by it,
-    these being embedded already: a least-squares line over ``GALLERIES``.
+    """Return the milliseconds that each further thousand images add to a query, images being embedded already:
+    a least-squares line over ``GALLERIES``.
     """
     medians = [_median_milliseconds(run, images) for images in GALLERIES]
     return float(np.polyfit(np.array(GALLERIES) / 1000, medians, 1)[0])
 
 
 def _median_milliseconds(run: Result, images: int) -> float:
-    """Median time of a query in a gallery that repeats the images of a run until there are so many."""
+    """Return the median time of a query in a gallery that repeats the images of a run."""
     gallery = _repeated(run.image, images)
     took = []
     for caption in run.split.captions[:ASKED]:
@@ -271,8 +271,8 @@ def _repeated(image: Embedding, images: int) -> Embedding:
 
 
 def named_things(run: Result) -> Values:
-    """By image, the mean weight of the cells of those things that a caption names, in uniform weights, over
-    captions that name some of the things and leave out others.
+    """Return by image the mean weight of the cells of those things that a caption names, in uniform weights,
+    over captions that name some of the things and leave out others.
     """
     rows, numbers = range(min(WEIGHED, len(run.split.image_ids))), []
     graphs = run.split.caption_graphs

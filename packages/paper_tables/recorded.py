@@ -58,7 +58,7 @@ def _contrasts(claim: Claim, where: str, who: str, keys: list[str]) -> Iterable[
 
 @cache
 def _recorded_numbers(where: str) -> pd.DataFrame:
-    """``(arm, seed, key)`` -> value, of runs that were trained with annotated pairs."""
+    """Return ``(arm, seed, key)`` -> value, of runs that were trained with annotated pairs."""
     rows = pd.concat([assets.recorded(name) for name in TABLES[where]])
     for column, value in (("positives", "own"), ("judge", "CIDEr-D")):
         rows = rows[rows[column].isna() | (rows[column] == value)] if column in rows else rows
@@ -67,14 +67,14 @@ def _recorded_numbers(where: str) -> pd.DataFrame:
 
 
 def _arm_by_seed(table: pd.DataFrame, name: str, keys: list[str]) -> "pd.Series[float]":
-    """Seed -> mean of the numbers; empty where the arm or a number is not recorded."""
+    """Return seed -> mean of the numbers; empty where the arm or a number is not recorded."""
     if name not in table.index or not set(keys) <= set(table.columns):
         return pd.Series(dtype=float)
     return table.loc[[name], keys].dropna().mean(axis=1).droplevel("arm")
 
 
 def _correlation_over_models(claim: Claim, keys: list[str], table: pd.DataFrame) -> Values:
-    """``(objectives,)`` Tukey's jackknife values of how RSUM and another number go together over objectives:
+    """Return ``(objectives,)`` Tukey's jackknife values of how RSUM and another number go together:
     their scatter says how far other objectives would move their mean.
     """
     both = pd.DataFrame({"sum": table["rsum"], "other": table[keys].mean(axis=1, skipna=False)}).dropna()
@@ -98,6 +98,6 @@ def _together(claim: Claim, means: pd.DataFrame) -> float:
 
 @cache
 def _source_tables(where: str) -> dict[str, str]:
-    """Tables that values come from, by the hash of their content."""
+    """Return the tables that values come from, by the hash of their content."""
     files = (assets.path(f"results/{name}.tsv") for name in TABLES[where])
     return {file.name: hashlib.sha256(file.read_bytes()).hexdigest()[:16] for file in files}

@@ -49,8 +49,8 @@ def measure_claims() -> list[dict[str, Any]]:
 
 
 def levels(split: Split) -> Found:
-    """Kendall's tau of descriptiveness and level, a chain at a time; and of other captions with equally many
-    words, where length cannot decide.
+    """Yield Kendall's tau of descriptiveness and level, a chain at a time; and of other captions with equally
+    many words, where length cannot decide.
     """
     assert split.level is not None  # the data have chains
     level = split.level.reshape(-1, split.level.max())
@@ -115,7 +115,7 @@ def _at_equal_words(
 
 
 def word_counts(captions: Sequence[str]) -> Rows:
-    """``(T,)`` words of each caption."""
+    """Return ``(T,)`` words of each caption."""
     return np.array([len(words(caption)) for caption in captions])
 
 
