@@ -242,7 +242,7 @@ def attributes(run: Result) -> Values:
 
 
 def slope_of_time(run: Result) -> float:
-    """Return the milliseconds that each further thousand images add to a query, images being embedded already:
+    """Return the milliseconds that each further thousand images add to a query, these being embedded already:
     a least-squares line over ``GALLERIES``.
     """
     medians = [_median_milliseconds(run, images) for images in GALLERIES]
