@@ -9,7 +9,14 @@ from importlib.metadata import entry_points
 
 import typer
 
-from workbench.cli import commands_errors, commands_evaluate, commands_inspect, commands_run, commands_storage
+from workbench.cli import (
+    commands_data,
+    commands_errors,
+    commands_evaluate,
+    commands_inspect,
+    commands_run,
+    commands_storage,
+)
 from workbench.cli.base import app
 
 # modules of other packages that add verbs to the application, by importing it from ``workbench.cli.base``
@@ -21,6 +28,7 @@ for _entry in entry_points(group="workbench.cli"):
 
 __all__ = [
     "app",
+    "commands_data",
     "commands_errors",
     "commands_evaluate",
     "commands_inspect",

@@ -172,6 +172,14 @@ Metrics = Annotated[
     list[str] | None,
     typer.Option(metavar="NAME", help="Metrics beside the usual ones, or my_module:MyMetric; repeatable."),
 ]
+By = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="FIELD",
+        help="Measure every slice of a field too: language, words:quartiles, has:negation; `within language` "
+        "ranks each slice among itself; repeatable.",
+    ),
+]
 Judge = Annotated[str, typer.Option(help="Grades captions for --metrics, such as cider.")]
 Rounds = Annotated[
     int | None, typer.Option(help="Bootstrap rounds of the intervals; 0 makes none. [default: 1000]")

@@ -11,6 +11,7 @@ import workbench as wb
 from workbench.assets import text_models
 from workbench.cli.base import (
     AsJson,
+    By,
     Data,
     Device,
     Judge,
@@ -38,10 +39,10 @@ from workbench.cli.base import (
     usage,
 )
 from workbench.cli.output import (
-    align_columns,
+    comparison_lines,
     describe_evaluation,
-    number_lines,
     report_evaluations,
+    result_lines,
     training_lines,
 )
 from workbench.execution import parameters
@@ -92,7 +93,7 @@ def evaluate(  # noqa: PLR0913 - typer reads the options from the signature
     precision: Precision = "auto",
     prompts: Prompts = "",
     truncate_dim: TruncateDim = 0,
-    trust_remote_code: TrustCode = False,
+    trusted: TrustCode = False,
     scorer: Scorer = "",
     rerank: Annotated[int, typer.Option(help="Score so many best items of each query again.")] = 0,
     reranker: Reranker = "",
@@ -102,6 +103,7 @@ def evaluate(  # noqa: PLR0913 - typer reads the options from the signature
     wise_ft: WiseFt = None,
     metrics: Metrics = None,
     judge: Judge = "",
+    by: By = None,
     rounds: Rounds = None,
     parameter: Pairs = None,
     name: Name = "",
@@ -119,11 +121,10 @@ def evaluate(  # noqa: PLR0913 - typer reads the options from the signature
     compared in float32, whatever their own type. Without --metrics, a run is measured by those of its
     configuration.
     """
-    how = _how(metrics, judge, rounds, qrels) | asdict(about_run(name, tag, note, root))
+    how = _how(metrics, judge, by, rounds, qrels) | asdict(about_run(name, tag, note, root))
     how |= _second((rerank, reranker, combine, weight), max_hours, out) | _scoring(scorer, wise_ft)
-    named = _named(model, pretrained, random_weights, truncate_dim, prompts)
-    others, computing = (named, ((images, texts), scores, lists)), (device, precision, trust_remote_code)
-    return _evaluate(run, others, (data, parameter, split), how, computing, (root, as_json))
+    named = _named(model, pretrained, random_weights, truncate_dim, prompts), ((images, texts), scores, lists)
+    return _evaluate(run, named, (data, parameter, split), how, (device, precision, trusted), (root, as_json))
 
 
 def _evaluate(
@@ -209,13 +210,18 @@ def _require_one_kind(run: list[str] | None, outside: bool, how: dict[str, Any])
 
 
 def _how(
-    metrics: list[str] | None, judge: str, rounds: int | None, qrels: list[str] | None
+    metrics: list[str] | None,
+    judge: str,
+    by: list[str] | None,
+    rounds: int | None,
+    qrels: list[str] | None,
 ) -> dict[str, Any]:
     """Return what is measured, as ``wb.evaluate`` takes it."""
     names = list[str]()
     for word in metrics or ():
         names += map(str.strip, word.split(","))
-    how: dict[str, Any] = {"metrics": names, "judge": judge, **({"qrels": qrels} if qrels else {})}
+    how: dict[str, Any] = {"metrics": names, "judge": judge, "by": by or []}
+    how |= {"qrels": qrels} if qrels else {}
     return how if rounds is None else {**how, "rounds": rounds}
 
 
@@ -296,7 +302,7 @@ def _evaluate_runs(
         about = ["the run's own numbers stay as they are: nothing is stored"]
     if not target:
         about = [*result.split.notes, *about]
-    shown = number_lines(result.measurements, every=True, usual=usual_names(how["metrics"]))
+    shown = result_lines(result.measurements, every=True, usual=usual_names(how["metrics"]))
     lines = [*shown, *about]
     emit([m.as_dict() for m in result.measurements], as_json, lines)
 
@@ -326,13 +332,11 @@ def _evaluate_models(
         lines.append(first.split.name)
         if len(on_target) == 1:
             own = usual_names(first.config["metrics"])
-            lines += number_lines(first.measurements, every=len(targets) == 1, usual=own)
+            lines += result_lines(first.measurements, every=len(targets) == 1, usual=own)
             lines += training_lines(first.as_dict())
             continue
-        comparison = wb.compare(*on_target)
-        table = comparison.shown().fillna("").reset_index(names="number")
-        lines += align_columns([list(table), *table.to_numpy().tolist()])
-        lines += comparison.remarks()
+        comparison = wb.compare(*on_target, by=first.run.by)
+        lines += comparison_lines(comparison)
         differences += comparison.differences.to_dict("records")
     about, more = report_evaluations(results, folders, lines)
     emit({**about, "differences": differences}, as_json, more)

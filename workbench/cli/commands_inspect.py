@@ -14,25 +14,29 @@ from workbench.cli import describe, run_page
 from workbench.cli.base import (
     USUAL,
     AsJson,
+    By,
     Device,
     Every,
-    Pairs,
     Precision,
     RandomWeights,
     Root,
     Tagged,
-    WithPairs,
     app,
     emit,
-    parse_pairs,
     require_writable,
     usage,
 )
-from workbench.cli.output import align_columns, changed_numbers, cut_lines, screen_width
+from workbench.cli.output import (
+    align_columns,
+    changed_numbers,
+    comparison_lines,
+    cut_lines,
+    screen_width,
+)
 from workbench.execution import library, parameters
 from workbench.execution.doctor import examine
-from workbench.formatting import format_bytes, format_count
-from workbench.records import Field, require
+from workbench.formatting import format_bytes
+from workbench.records import require
 from workbench.records.measurement import contracts_of, headline, leading_line, measurement_row
 from workbench.registry import require_known
 from workbench.runs import store as runs
@@ -295,10 +299,18 @@ def show(run: str, every: Every = False, root: Root = "runs", as_json: AsJson = 
 
 @app.command(epilog="Example: workbench diff runs/mine runs/other")
 @usage()
-def diff(first: str, second: str, every: Every = False, root: Root = "runs", as_json: AsJson = False) -> None:
+def diff(
+    first: str,
+    second: str,
+    every: Every = False,
+    by: By = None,
+    root: Root = "runs",
+    as_json: AsJson = False,
+) -> None:
     """Show what differs between two runs.
 
-    Parameters and main numbers, with the paired difference where both runs kept values by query.
+    Parameters and main numbers, with the paired difference where both runs kept values by query. With --by
+    the differences in each slice of the queries, all adjusted together.
     """
     a, b = runs.find(first, root), runs.find(second, root)
     differing = runs.diff(a, b)
@@ -306,12 +318,19 @@ def diff(first: str, second: str, every: Every = False, root: Root = "runs", as_
     rows = list[tuple[str, object, object]]()
     for part, values in parts.items():
         rows += [(f"{part}: {name}", *both) for name, both in values.items()]
-    measured, compared = changed_numbers(a, b, every)
+    measured, compared = changed_numbers(a, b, every) if not by else _changed_slices(a, b, by)
     lines = align_columns(rows) if every else cut_lines(align_columns(rows))
     lines += measured
-    if not any(differing.values()):
+    if not by and not any(differing.values()):
         lines = ["no difference"]
     emit(differing | {"differences": compared}, as_json, lines)
+
+
+def _changed_slices(a: runs.Run, b: runs.Run, by: list[str]) -> tuple[list[str], dict[str, Any]]:
+    """Compare two runs in each slice of the queries of their data: lines, and the differences by number."""
+    comparison = wb.compare(a.folder, b.folder, by=by)
+    rows = comparison.differences.to_dict("records")
+    return comparison_lines(comparison), {row["key"]: row for row in rows}
 
 
 @app.command("list", epilog="Example: workbench list objectives")
@@ -345,53 +364,6 @@ def explain(name: str, as_json: AsJson = False) -> None:
     """
     lines = describe.explain(name)
     emit(lines, as_json, lines)
-
-
-@app.command(cls=WithPairs, epilog="Example: workbench data photos/ --split train")
-@usage()
-def data(name: str, parameter: Pairs = None, split: str = "", as_json: AsJson = False) -> None:
-    """Describe a data set, by name or path: its size and notes.
-
-    Without --split it takes the test split of a name, or all that lies at a path. It also lists what is
-    doubtful there, such as one image under two names.
-    """
-    from workbench.data.opening import doubts
-
-    options = parameters.read_data_options(parse_pairs(parameter))
-    if path := wb.data.path_of(name):
-        options = {"check_images": False, **options}
-    found = wb.load_data(name, split=split or ("all" if path else "test"), **options)
-    about = {
-        "name": found.name,
-        **found.fingerprint(),
-        "judgements": sorted(found.judgements),
-        "fields": [field.row() for field in found.fields.values()],
-        "notes": list(found.notes),
-        **({"doubtful": doubts(found)} if path else {}),
-    }
-    said = {name.replace("_", " "): _plain_value(value) for name, value in about.items() if name != "fields"}
-    emit(about, as_json, [*align_columns(said.items()), *_field_lines(list(found.fields.values()))])
-
-
-def _field_lines(fields: Sequence[Field]) -> list[str]:
-    """Return the fields of a data set as a table."""
-    if not fields:
-        return []
-    rows = [field.row() for field in fields]
-    table = [[name for name in rows[0] if name != "source"]]
-    table[0][0] = "field"
-    for row in rows:
-        table.append([str(value) for name, value in row.items() if name != "source"])
-    return ["", *align_columns(table)]
-
-
-def _plain_value(value: Any) -> str:
-    """Return a value of a data set's description as a reader would write it."""
-    if isinstance(value, dict):
-        return ", ".join(f"{key} ({format_count(number, 'image')})" for key, number in value.items())
-    if isinstance(value, list):
-        return ", ".join(map(str, value)) or "none"
-    return format_count(value) if isinstance(value, int) else str(value)
 
 
 @app.command(epilog="Example: workbench build --root runs")

@@ -4,16 +4,19 @@ import os
 import shutil
 import sys
 from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from workbench.formatting import format_count, format_interval, format_value, unit_heading
 from workbench.records.measurement import (
+    Measurement,
     baseline_remarks,
     chance_warning,
     contracts_of,
     headline,
     is_part_of_metric,
+    measurement_row,
     measurement_rows,
     remarks,
     unit_of,
@@ -78,6 +81,43 @@ def number_lines(
     lines += baseline_remarks(by_label[label] for label in rows if label not in shown)
     left = len(rows) - len(shown)
     return [*lines, f"and {left} more; `workbench show RUN --all` shows them"] if left else lines
+
+
+def result_lines(measurements: Sequence[Measurement], *, every: bool, usual: Container[str]) -> list[str]:
+    """Return the numbers of a result as lines, and below them those of its slices, a table a number.
+
+    Args:
+        measurements: all that were made.
+        every: see ``number_lines``; of slices those are shown that every comparison takes.
+        usual: see ``number_lines``.
+    """
+    whole = [measured for measured in measurements if not measured.by]
+    lines = number_lines(whole, every=every, usual=usual)
+    labels = by_query.usual_numbers(measured.label for measured in whole)
+    tables: dict[tuple[str, str], list[Measurement]] = {}
+    for measured in measurements:
+        label = str(replace(measured.key, subset=""))
+        if measured.by and label in labels:
+            tables.setdefault((measured.by, label), []).append(measured)
+    for (by, label), slices in tables.items():
+        lines += ["", *_slice_lines(f"{label} by {by}", slices)]
+    return lines
+
+
+def _slice_lines(title: str, slices: Sequence[Measurement]) -> list[str]:
+    """Return one number in each slice, a slice a line."""
+    heads = ("value", "chance", "queries", "gallery")
+    rows = [(measured.key.subset, measurement_row(measured.label, measured.as_dict())) for measured in slices]
+    table: list[list[str]] = [[title, f"value, {rows[0][1]['in']}", *heads[1:]]]
+    for name, row in rows:
+        table.append([name, *(row[head] for head in heads)])
+    return align_columns(table)
+
+
+def comparison_lines(comparison: Any) -> list[str]:
+    """Return a comparison as lines: its table, and what explains its intervals."""
+    table = comparison.shown().fillna("").reset_index(names="number")
+    return [*align_columns([list(table), *table.to_numpy().tolist()]), *comparison.remarks()]
 
 
 def _measured_label(measured: Any) -> str:

@@ -103,25 +103,35 @@ def fields_of_rows(rows: Sequence[HasFields], own: Rows, images: int) -> dict[st
         own: ``(T,)`` image row of each.
         images: how many there are.
     """
-    first = np.full(images, -1, dtype=np.int64)
-    first[own[::-1]] = np.arange(len(own))[::-1]
-    names = dict[str, str]()
+    sources = dict[str, str]()
     for row in rows:
-        for name in row.fields.keys() - names.keys():
-            names[name] = PLACE.sub("", row.where) or "the table"
-    # in the order of the columns, which sets do not keep
-    order = [name for row in rows[:1] for name in row.fields if name in names]
+        for name in row.fields:
+            if name not in sources:
+                sources[name] = PLACE.sub("", row.where) or "the table"
     fields = {}
-    for name in dict.fromkeys([*order, *sorted(names)]):
-        cells = [row.fields.get(name) for row in rows]
-        shared = all(cell == cells[first[image]] for cell, image in zip(cells, own.tolist(), strict=True))
-        if shared:
-            cells = [cells[row] for row in first.tolist()]
-        owner: Any = "image" if shared else "caption"
-        field = Field.from_cells(name, cells, of=owner, source=names[name])
+    for name, source in sources.items():
+        field = field_of_captions(name, [row.fields.get(name) for row in rows], own, images, source)
         if not field.missing.all():
             fields[name] = field
     return fields
+
+
+def field_of_captions(name: str, cells: Sequence[Any], own: Rows, images: int, source: str) -> Field:
+    """Return a field of captions, or of images where all captions of an image have the same cell.
+
+    Args:
+        name: of the field.
+        cells: one a caption.
+        own: ``(T,)`` image row of each caption.
+        images: how many there are.
+        source: where the cells are from.
+    """
+    first = np.full(images, -1, dtype=np.int64)
+    first[own[::-1]] = np.arange(len(own))[::-1]
+    shared = all(cell == cells[first[image]] for cell, image in zip(cells, own.tolist(), strict=True))
+    if shared:
+        return Field.from_cells(name, [cells[row] for row in first.tolist()], of="image", source=source)
+    return Field.from_cells(name, cells, source=source)
 
 
 def whole_column(values: Sequence[int | None]) -> Rows | None:

@@ -46,7 +46,8 @@ class SliceValues(NamedTuple):
 def measure_slices(
     metric: Metric, key: MetricKey, by: str, slices: Sequence[SliceValues], draws: Draws
 ) -> Iterator[tuple[Measurement, Values]]:
-    """Every slice that has queries, and then the mean over slices, with the values that they are made of.
+    """Yield every slice that has queries, and then the mean over slices, with the values that they are made
+    of; nothing where no slice is one of a value.
 
     Args:
         metric: what is measured.
@@ -56,6 +57,8 @@ def measure_slices(
         draws: resamples of all images of the split.
     """
     slices = [part for part in slices if _is_measured(part.values, key.direction, draws)]
+    if not any(part.averaged for part in slices):
+        return  # no query of this direction has a value
     numbers = list(_numbers(metric, key, slices, draws))
     measurements = []
     for part, number in zip(slices, numbers, strict=True):

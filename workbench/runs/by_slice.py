@@ -3,7 +3,7 @@
 The gallery is part of the contract. With ``gallery="whole"`` a query of a slice is ranked among all items,
 and a number by slice is the mean of the same values by query as the whole. With ``gallery="slice"`` each
 slice is a data set of its own: its captions and the images that these belong to, ranked among themselves.
-The key of such a number begins with ``within``.
+The name of such a slice begins with ``within``, and ``by="within language"`` asks for it alone.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -56,7 +56,7 @@ def slicing_of(split: Split, by: str | Sequence[str], gallery: str) -> dict[str,
     require(specs or gallery == "whole", f"gallery={gallery!r} belongs to slices; say by which field, by=...")
     names = list(dict.fromkeys([*split.fields, *computed_fields()]))
     for spec in specs:
-        for term in spec.split(CROSS):
+        for term in spec.removeprefix(WITHIN).split(CROSS):
             read_term(names, term.strip())
     return {"by": tuple(specs), "gallery": gallery if specs else ""}
 
@@ -95,8 +95,8 @@ def numbers_by_slice(
         run: an open result.
         measured: its numbers by key, with the values by query that they are made of. Those of folds and of
             subsets are left out, since they have galleries or queries of their own.
-        by: what cuts, see ``slices``.
-        gallery: what a query is ranked among.
+        by: what cuts, see ``slices``; ``"within language"`` takes each slice as a gallery of its own.
+        gallery: what the queries of all slices are ranked among.
         rounds: bootstrap rounds of the intervals.
 
     Returns:
@@ -106,17 +106,19 @@ def numbers_by_slice(
         KeyError: no such field. ValueError: a field that cannot be cut so, or ranked lists, which do not say
             how the items of a slice rank among themselves.
     """
-    lists = isinstance(run.model, KeptLists) if gallery == "slice" else False
-    require(not lists, f"{run.name} has ranked lists, which rank among all items; leave gallery='slice' out")
+    apart = gallery == "slice" or any(spec.startswith(WITHIN) for spec in by)
+    lists = f"{run.name} has ranked lists, which rank among all items; a slice cannot be their gallery"
+    require(not (apart and isinstance(run.model, KeptLists)), lists)
     whole = {label: pair for label, pair in measured.items() if _is_whole(pair[0].key)}
     split = run.split
     draws = Draws(split.own, len(split.image_ids), rounds)
     metrics = metrics_of([run])
     fields = AllFields(split, run)
     numbers: dict[str, tuple[Measurement, Values]] = {}
-    for spec in by:
+    for written in by:
+        spec = written.removeprefix(WITHIN)
         masks = {str(way): slices_of(split, spec, way, fields=fields) for way in WAYS}
-        if gallery == "whole":
+        if gallery == "whole" and written == spec:
             parts = _among_all(run, whole, masks, metrics)
         else:
             parts = _among_themselves(run, whole, masks["t2i"], metrics)

@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 import torch
 
-from workbench.data.images import raise_no_image
 from workbench.formatting import format_count
 from workbench.io import ChecksumError
 from workbench.progress import Task
@@ -23,6 +22,7 @@ from workbench.registry import class_of, door
 from workbench.runs import store as runs
 from workbench.runs.build import load_split, load_target
 from workbench.runs.by_query import ByQuery
+from workbench.runs.caption_tables import split_of_table
 from workbench.runs.kinds import Evaluation, Training, read_kind
 from workbench.runs.model import EncoderModel
 from workbench.runs.models import SHIPPED as MODEL
@@ -347,10 +347,7 @@ def _kept_split(folder: Path, name: str) -> Split:
     files = [folder / runs.CAPTIONS, folder / "embeddings" / "image_ids.parquet"]
     verify_files(folder, *files)
     captions, images = (pd.read_parquet(file) for file in files)
-    own = pd.Index(images["id"]).get_indexer(pd.Index(captions["image"]))
-    return Split(
-        name, tuple(images["id"]), tuple(captions["caption"]), tuple(captions["id"]), own, raise_no_image
-    )
+    return split_of_table(name, captions, images["id"])
 
 
 def _contents(folder: Path | None, split: Split, own: bool = True) -> Contents:

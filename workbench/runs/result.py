@@ -25,6 +25,7 @@ from workbench.registry import door, require_known
 from workbench.runs import store as runs
 from workbench.runs.about import About, add_about
 from workbench.runs.by_query import ByQuery
+from workbench.runs.caption_tables import caption_table
 from workbench.runs.environment import environment
 from workbench.runs.history import training_summary
 from workbench.runs.kinds import Evaluation, Training
@@ -455,9 +456,7 @@ class Result:
         model, split = self.model, self.split
         self.run.write(path)
         if isinstance(self.run, Evaluation):
-            images = [split.image_ids[row] for row in split.own]
-            captions = {"id": split.caption_ids, "image": images, "caption": split.captions}
-            write_table(path / runs.CAPTIONS, pd.DataFrame(captions))
+            write_table(path / runs.CAPTIONS, caption_table(split))
             if QRELS in split.judgements:
                 write_table(path / runs.QRELS, kept_ground_truth(split))
             model.keep(path)

@@ -3,7 +3,7 @@
 What cuts is typed as a text: ``language`` takes every value of a field, and of a field of many numbers its
 quartiles; ``words:median``, ``:thirds``, ``:quartiles``, ``:fifths`` and ``:tenths`` cut where that share of
 the rows lies below; ``words:>20`` cuts once, ``words:10,20`` several times; ``has:negation`` is whether there
-is any; ``language*category`` crosses two fields.
+is any; ``language*category`` crosses two fields. ``by_slice`` measures them.
 
 Text queries have the fields of their captions and of their images. An image query has the fields of its
 image; of its captions' fields it has what they share, which is the common value of a category (``(several)``

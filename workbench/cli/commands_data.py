@@ -1,0 +1,80 @@
+"""The command that describes a data set: its size, its fields, and what is doubtful there."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+import workbench as wb
+from workbench.cli.base import AsJson, Pairs, WithPairs, app, emit, parse_pairs, require_writable, usage
+from workbench.cli.output import align_columns
+from workbench.execution import parameters
+from workbench.formatting import format_count
+from workbench.io import write_table
+from workbench.records import Field, Split
+
+# what has a line, or a table, of its own below the others
+BELOW = ("fields", "computed")
+
+
+@app.command(cls=WithPairs, epilog="Example: workbench data photos/ --split train")
+@usage()
+def data(
+    name: str,
+    parameter: Pairs = None,
+    split: str = "",
+    out: Annotated[str, typer.Option(help="Write captions and fields here: .csv, .json or .parquet.")] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Describe a data set, by name or path: its size, fields and notes.
+
+    Without --split it takes the test split of a name, or all that lies at a path. It also lists what is
+    doubtful there, such as one image under two names. Fields are columns that no reader needs, and what is
+    computed when it is asked for; `evaluate --by FIELD` measures their slices.
+    """
+    from workbench.data.opening import doubts
+    from workbench.runs.caption_tables import caption_table
+    from workbench.runs.fields import AllFields
+
+    if out:
+        require_writable(out)
+    options = parameters.read_data_options(parse_pairs(parameter))
+    if path := wb.data.path_of(name):
+        options = {"check_images": False, **options}
+    loaded: Split = wb.load_data(name, split=split or ("all" if path else "test"), **options)
+    about = {
+        "name": loaded.name,
+        **loaded.fingerprint(),
+        "judgements": sorted(loaded.judgements),
+        "notes": list(loaded.notes),
+        **({"doubtful": doubts(loaded)} if path else {}),
+        "fields": [field.row() for field in loaded.fields.values()],
+        "computed": [field for field in AllFields(loaded) if field not in loaded.fields],
+    }
+    said = {name.replace("_", " "): _plain_value(value) for name, value in about.items() if name not in BELOW}
+    said["fields on demand"] = _plain_value(about["computed"])
+    lines = [*align_columns(said.items()), *_field_lines(list(loaded.fields.values()))]
+    if out:
+        about["table"] = str(write_table(out, caption_table(loaded)))
+        lines.append(about["table"])
+    emit(about, as_json, lines)
+
+
+def _field_lines(fields: Sequence[Field]) -> list[str]:
+    """Return the fields of a data set as a table."""
+    if not fields:
+        return []
+    heads = ("name", "of", "kind", "missing", "values")
+    table = [["field", *heads[1:]]]
+    for row in (field.row() for field in fields):
+        table.append([str(row[head]) for head in heads])
+    return ["", *align_columns(table)]
+
+
+def _plain_value(value: Any) -> str:
+    """Return a value of a data set's description as a reader would write it."""
+    if isinstance(value, dict):
+        return ", ".join(f"{key} ({format_count(number, 'image')})" for key, number in value.items())
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "none"
+    return format_count(value) if isinstance(value, int) else str(value)
