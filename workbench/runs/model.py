@@ -149,9 +149,7 @@ class Model:
 
     @torch.no_grad()
     def scores(self, image: Embedding, text: Embedding) -> Array:
-        """Return ``(I, T)`` scores of embeddings: cosines, unless there is a scorer, or a model has
-        others.
-        """
+        """Return ``(I, T)`` scores of embeddings: cosines, or those of a scorer or of the model itself."""
         image, text = one_way(image, text)
         images, texts = image.in_float32(self.device), text.in_float32(self.device)
         scores = (
@@ -184,8 +182,7 @@ class Model:
         return changed
 
     def scores_of_split(self, image: Embedding, text: Embedding, *, say: Say = silent) -> AnyScores:
-        """Return ``(I, T)`` scores of a whole split, see ``scores_in_blocks``, re-ranked where ``reranks``
-        says so.
+        """Return ``(I, T)`` scores of a whole split, see ``scores_in_blocks``, maybe re-ranked.
 
         Args:
             image: embeddings of all its images.
@@ -245,8 +242,7 @@ class Model:
 
 
 def scores_in_blocks(model: ModelProtocol, image: Embedding, text: Embedding) -> AnyScores:
-    """Return ``(I, T)`` scores of embeddings: a matrix where it has at most 2 ** 28 entries, else by blocks
-    of rows.
+    """Return ``(I, T)`` scores: a matrix where it has at most 2 ** 28 entries, else blocks of rows.
 
     Pairs are scored one by one, so that slices give what the whole gives, up to rounding of the matrix
     product.

@@ -259,8 +259,8 @@ def _open(name: str, root: str, images: int, target: Target | None) -> Result:
     kind = read_kind(folder) if folder else SHIPPED
     split, title = _read_again(folder, kind, images, target)
     title = (run.about.name if run else "") or title
-    random = isinstance(kind, Evaluation) and kind.random_weights
-    title = name_with_note(title) if random else title
+    if isinstance(kind, Evaluation) and kind.random_weights:
+        title = name_with_note(title)
     if run is None or folder is None:
         load = cache(lambda: _contents(None, split))
         return Result(title, split, load, run=kind or SHIPPED, target=target)
@@ -274,9 +274,8 @@ def _open(name: str, root: str, images: int, target: Target | None) -> Result:
     read = split
     if changes:
         then = "its vectors are those of before" if without_model else "its numbers are computed anew"
-        read = _with_note(
-            split, f"{title}: {split.name} has changed since it was measured: {changes}; {then}"
-        )
+        note = f"{title}: {split.name} has changed since it was measured: {changes}; {then}"
+        read = _with_note(split, note)
     own = target is None and (without_model or not changes)
     load = cache(lambda: _contents(folder, read, own=own))
     opened = Result(
