@@ -228,6 +228,28 @@ def test_the_cost_is_told_within_a_third_before_it_begins(costs, monkeypatch):
     assert estimate == pytest.approx(clock.seconds - began, rel=0.3)
 
 
+def test_the_cost_of_a_second_stage_counts_the_images_that_it_prepares(monkeypatch):
+    """One image of a few texts costs more a pair than one image of all texts."""
+    clock = Clock()
+    monkeypatch.setattr(pairs, "clock", clock)
+    told = []
+
+    class Prepares(Pairwise):
+        def score(self, images, texts):
+            clock.seconds += 0.5 * len({id(image) for image in images}) + 0.001 * len(images)
+            return super().score(images, texts)
+
+    model = pairs.PairModel(Prepares(), "slow")
+    split = data(40)
+    image, text = model.embed(model.source(split))
+    rows = np.repeat(np.arange(40), 4)
+    items = np.tile([0, 30, 60, 90], 40)
+    model.pair_scores(image, text, rows, items, say=lambda line: told.append((line, clock.seconds)))
+    (line, began), (_, ended) = told
+    assert line.startswith("scoring 160 pairs with slow: about ")
+    assert float(line.split()[-2]) == pytest.approx(ended - began, rel=0.3)
+
+
 def test_what_would_take_days_is_refused_with_its_cost_and_the_remedy(monkeypatch):
     clock = Clock()
     monkeypatch.setattr(pairs, "clock", clock)

@@ -10,7 +10,7 @@ import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -180,7 +180,7 @@ class PairModel(OwnModel):
         if (latest := self._latest.get("whole")) and latest.of(image, text):
             return latest.scores
         remedy = "let it score the best items of a first stage again, as the reranker with rerank=16"
-        self._announce(session, self._missing(session), remedy, say)
+        self._announce(self._missing(session), partial(self._try, session), remedy, say)
         scores = super().scores_of_split(image, text, say=say)
         if isinstance(scores, np.ndarray):
             self._latest["whole"] = _Latest(image, text, scores)
@@ -205,7 +205,13 @@ class PairModel(OwnModel):
             return latest.scores
         began = clock()
         values = session.known(rows, items)
-        self._announce(session, int(np.isnan(values).sum()), "re-rank fewer items", say)
+        missing = np.flatnonzero(np.isnan(values))
+
+        def attempt(size: int) -> int:
+            some = missing[:size]
+            return self._try_pairs(session, rows[some], items[some])
+
+        self._announce(len(missing), attempt, "re-rank fewer items", say)
         with Task(f"scoring pairs with {self.name}", len(rows), "pairs") as session.task:
             self._complete(session, rows, items, values)
             session.write()
@@ -213,13 +219,19 @@ class PairModel(OwnModel):
         self._latest["pairs"] = _Latest(image, text, values, pairs)
         return values
 
-    def _announce(self, session: "_Session", pairs: int, remedy: str, say: Say) -> None:
+    def _announce(self, pairs: int, attempt: Callable[[int], int], remedy: str, say: Say) -> None:
         """Say what it costs to score so many pairs.
+
+        Args:
+            pairs: how many.
+            attempt: scores about so many of them, and says how many.
+            remedy: what else can be done.
+            say: is told the cost.
 
         Raises:
             ValueError: it would take longer than ``max_hours``.
         """
-        seconds = self._seconds(session, pairs)
+        seconds = self._seconds(pairs, attempt)
         cost = f"{format_number(pairs, 0)} pairs with {self.name}: about {format_duration(seconds)}"
         require(
             seconds <= 3600 * self.max_hours,
@@ -294,31 +306,42 @@ class PairModel(OwnModel):
             count += int(np.isnan(known).sum())
         return count
 
-    def _seconds(self, session: "_Session", pairs: int) -> float:
+    def _seconds(self, pairs: int, attempt: Callable[[int], int]) -> float:
         """Estimate how long so many pairs take, from a few of them, of which ever more are scored at a time;
         0 = too few for an estimate.
         """
         left, rate = int(pairs * SHARE), 0.0
-        size, spent = 1, 0.0
+        size, spent, times = 1, 0.0, 0
         most = AT_ONCE * TEXTS_AT_ONCE if self.in_lists else PAIRS_AT_ONCE
         while size <= left and spent < TRY_SECONDS:
             began = clock()
-            count = self._try(session, size)
+            count = attempt(size)
             seconds = clock() - began
             # the first one also loads what is loaded once
             spent += seconds if size > 1 else 0.0
             rate, left = seconds / count, left - count
-            if size == most and spent >= ENOUGH_SECONDS:
+            # and so does the first one of a size
+            times += size == most
+            if times > 1 and spent >= ENOUGH_SECONDS:
                 break
             size = min(4 * size, most)
         return rate * pairs
+
+    def _try_pairs(self, session: "_Session", rows: Rows, items: Rows) -> int:
+        """Score pairs as they are scored later, and say how many."""
+        if self.paired:
+            self._called(session, rows, items)
+        else:
+            image_by_image(partial(self._called, session), rows, items)
+        return len(rows)
 
     def _try(self, session: "_Session", size: int) -> int:
         """Score about so many pairs as they are scored later, and say how many."""
         images, texts = len(session.images), len(session.texts)
         if self.in_lists:
-            rows = min(images, max(1, size // 4), AT_ONCE)
-            items = min(texts, max(1, size // rows), TEXTS_AT_ONCE)
+            # an image is prepared once for as many texts as are there, up to so many
+            items = min(texts, TEXTS_AT_ONCE, size)
+            rows = min(images, size // items, AT_ONCE)
             self._matrix(session, np.arange(rows), np.arange(items))
             return rows * items
         numbers = np.arange(min(size, images * texts))
