@@ -9,7 +9,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PACKAGES = ("packages/caption_graphs/panels", "packages/relevance_audit", "packages/paper_tables")
+PACKAGES = (
+    "packages/caption_graphs/panels",
+    "packages/relevance_audit",
+    "packages/paper_tables",
+    "packages/slices",
+)
 FOLDERS = ("workbench/views/explorer", "workbench/views/maps", *PACKAGES)
 SCRIPTS = [path for folder in FOLDERS for path in (ROOT / folder).glob("*.js")]
 

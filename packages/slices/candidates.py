@@ -157,6 +157,26 @@ def conditions_of_words(split: Split, direction: str) -> list[Condition]:
     return _conditions_of_labels(WORD, _of_queries(of_captions, split, direction))
 
 
+def frequent_words(split: Split, direction: str, mask: Mask, count: int) -> list[str]:
+    """Return the words that tell a slice from the rest, the clearest first: by the difference between the
+    shares of queries that hold them, over its standard error.
+
+    Args:
+        split: whose captions; an image holds the words of all its captions.
+        direction: of the queries.
+        mask: ``(Q,)`` the slice.
+        count: words at most.
+    """
+    conditions = conditions_of_words(split, direction)
+    inside = np.array([condition.mask[mask].mean() for condition in conditions])
+    outside = np.array([condition.mask[~mask].mean() for condition in conditions])
+    share = np.array([condition.mask.mean() for condition in conditions])
+    spread = np.sqrt(share * (1 - share))
+    clear = np.divide(inside - outside, spread, out=np.zeros(len(share)), where=spread > 0)
+    order = np.argsort(-clear, kind="stable")[:count]
+    return [conditions[row].label.removeprefix(f"{WORD}=") for row in order.tolist() if clear[row] > 0]
+
+
 def conditions_of_graphs(split: Split, direction: str) -> list[Condition]:
     """Return what images show, where the data know their graphs."""
     if split.image_graphs is None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from slices.candidates import MINIMUM, candidates_of, rows_of_queries
+from slices.candidates import MINIMUM, candidates_of, frequent_words, rows_of_queries
 from slices.contrasts import Rule
 from slices.search import LEVEL, MOST, RULES, Findings, Slice, search_slices
 from workbench.english import listed
@@ -23,6 +23,9 @@ from workbench.runs.ways import WAYS, Way
 
 KEY = str(MetricKey("R", "t2i", k=1))
 TYPICAL = 3
+# in labels of clusters of an embedding space, and how many words describe one
+CLUSTER = "_cluster="
+WORDS = 5
 HEADS = ("slice", "effect", "in the slice", "in the rest", "queries", "images", "p, adjusted")
 
 
@@ -73,6 +76,13 @@ class SliceReport:
         """Return a row a slice, with its numbers as they are stored."""
         return self.findings.table()
 
+    def describe(self, part: Slice) -> str:
+        """Return the label of a slice; a cluster is described by the words that are frequent in it."""
+        if not any(CLUSTER in label for label in part.conditions):
+            return part.label
+        words = frequent_words(self.split, self.direction, part.mask, WORDS)
+        return f"{part.label} ({', '.join(words)})"
+
     def rows(self) -> list[list[str]]:
         """Return a row of texts a slice, under ``HEADS``."""
         unit = self.measurement.face
@@ -81,7 +91,7 @@ class SliceReport:
         for part in self.findings.slices:
             rows.append(
                 [
-                    part.label,
+                    self.describe(part),
                     format_interval(part.effect, part.low, part.high, unit, sign=True),
                     format_value(part.mean, unit, sign=signed),
                     format_value(part.mean - part.effect, unit, sign=signed),

@@ -29,7 +29,7 @@ from workbench.records import Embedding, Field, Split, Values
 from workbench.runs.result import Result
 from workbench.text.words import words
 
-IMAGES = 600
+IMAGES = 1000
 SEED = 7
 OVERLAP = 0.6
 SIMULATIONS = 200

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,11 +11,13 @@ import pytest
 from PIL import Image
 from slices.kinds import error_kinds
 from slices.page import kinds_table, write_page
+from slices.panel import Slices
 from slices.report import SliceReport, find_slices
 from typer.testing import CliRunner
 
 import workbench as wb
 from workbench.cli import app
+from workbench.views.explorer import Explorer, Question, Term
 
 PHOTOS = 80
 LANGUAGES = ("en", "de", "fr", "cs")
@@ -69,6 +72,23 @@ def test_the_other_direction_and_another_number(folders: list[Path]) -> None:
     other = find_slices(*folders, key="i2t/R@5", by=["category"])
     assert other.direction == "i2t"
     assert not other.findings.slices
+
+
+def test_clusters_are_described_by_their_words(folders: list[Path]) -> None:
+    report = find_slices(folders[1], by=["language"])
+    (part,) = report.findings.slices
+    assert report.describe(part) == "language=de"
+    cluster = replace(part, conditions=("caption_cluster=cluster 1",))
+    assert report.describe(cluster).startswith("caption_cluster=cluster 1 (de")
+
+
+def test_the_panel_lists_slices_with_captions_to_ask(folders: list[Path]) -> None:
+    explorer = Explorer(wb.open_runs(list(map(str, folders))), panels=[Slices])
+    answer = explorer.ask(Question((Term("text", "photo 3 in de"),), shown=frozenset({"slices"})))
+    (part,) = answer.panels["slices"]["slices"]
+    assert part["label"] == "language=de"
+    assert [query["text"].endswith("in de") for query in part["queries"]] == [True] * 3
+    assert len(answer.panels["slices"]["thumbnails"]) == 3
 
 
 def test_wrong_words_are_refused(folders: list[Path]) -> None:

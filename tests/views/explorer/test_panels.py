@@ -75,7 +75,7 @@ def test_without_packages_the_explorer_answers_and_has_no_panel(no_packages, tmp
 
 
 def test_the_panels_of_the_package_of_scene_graphs_are_found():
-    assert [panel.name for panel in panels.installed_panels()] == ["graph", "way", "words"]
+    assert [panel.name for panel in panels.installed_panels()] == ["graph", "slices", "way", "words"]
 
 
 def test_a_panel_rewords_a_question_and_adds_to_its_answer(make):
