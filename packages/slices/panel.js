@@ -13,7 +13,7 @@ export default class SlicesPanel {
   /** @param {View} view */
   constructor(view) {
     this.view = view;
-    this.box = h("div");
+    this.box = h("div", { class: "wbx-slices" });
   }
 
   /** @param {SliceData} data */
