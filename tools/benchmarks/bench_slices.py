@@ -165,7 +165,7 @@ def own_plants(world: World) -> list[Plant]:
             lambda text: _exchange(text, "red", "blue"),
         ),
         world.blurred_captions("German is damaged", language == "de", 1.0),
-        world.reworded("captions are cut at 20 words", long, lambda text: " ".join(text.split()[:12])),
+        world.reworded("captions are cut at 20 words", long, lambda text: " ".join(text.split()[:20])),
         world.exchanged("labels of source c are exchanged", of_source == "c"),
         world.reworded(
             "after on, captions that hold it are not read",
