@@ -205,6 +205,10 @@ def test_vectors_and_models_of_elsewhere_are_compared_and_what_they_lack_is_said
     found = published("07_compare", {**small, "runs": list(map(str, names))}, tmp_path / "both")
     assert len(found["models"]) == 2
     assert {row["against"] for row in found["differences"].values()} == {found["models"][0]}
+    found = published(
+        "07_compare", {**small, "runs": list(map(str, names)), "by": ["level"]}, tmp_path / "by"
+    )
+    assert any(key.endswith("t2i/R@1[level=1]") for key in found["differences"])
 
 
 ELSEWHERE = {

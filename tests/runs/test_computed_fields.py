@@ -1,5 +1,7 @@
 """Computed fields: what each member of the registry gives, by hand and by contract."""
 
+import re
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -118,3 +120,9 @@ def test_every_member_has_a_value_a_row_and_its_slices_are_the_whole(name, evalu
     for direction in ("i2t", "t2i"):
         masks = np.array(list(slices_of(data, name, direction, fields=fields).values()))
         assert (masks.sum(axis=0) == 1).all()
+
+
+def test_the_guide_lists_every_computed_field():
+    guide = (Path(__file__).parents[2] / "docs" / "guides" / "fields.md").read_text(encoding="utf-8")
+    listed = set(re.findall(r"`(\w+)`", guide))
+    assert set(computed_fields()) <= listed
