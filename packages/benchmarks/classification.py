@@ -16,6 +16,7 @@ import numpy as np
 import torch
 
 from benchmarks.classes import Labelled
+from workbench.formatting import format_count, format_number
 from workbench.metrics.declared import MeanOfKinds
 from workbench.metrics.evaluation import report_number
 from workbench.metrics.intervals import ROUNDS, Draws
@@ -170,7 +171,8 @@ def probe(
     strength = float(STRENGTHS[int(np.argmax(shares))])
     chosen = _fit(vectors, labels, strength)
     scores = _scores_by_class(chosen, _vectors(model, test), len(test.classes))
-    notes = (f"linear probe with C = {strength:g}, chosen on {len(checked_labels):,} images",)
+    checked = format_count(len(checked_labels), "image")
+    notes = (f"linear probe with C = {format_number(strength, 3)}, chosen on {checked}",)
     return measure(model.name, scores, test, prefix="probe_", rounds=rounds, notes=notes)
 
 

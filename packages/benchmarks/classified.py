@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks.classes import PARTS, Labelled, read_labelled
-from benchmarks.classification import Classified
+from benchmarks.classification import Classified, classify, probe
 from workbench.cli.output import align_columns, number_lines
 from workbench.formatting import format_count, format_interval
 from workbench.io import write_json
@@ -16,6 +17,7 @@ from workbench.metrics.comparison import Difference, explain_widening, paired_di
 from workbench.metrics.intervals import Draws
 from workbench.records import require
 from workbench.records.measurement import measurement_row, unit_of
+from workbench.runs.models import open_model
 
 
 def parts_of(place: str, classes: Sequence[str], column: str) -> tuple[Labelled, Labelled | None]:
@@ -37,6 +39,30 @@ def parts_of(place: str, classes: Sequence[str], column: str) -> tuple[Labelled,
         return train, read_labelled(place, PARTS[1], classes, column)
     except FileNotFoundError:
         return train, None
+
+
+def classify_all(
+    model: str,
+    test: Labelled,
+    templates: Sequence[str],
+    parts: tuple[Labelled, Labelled | None] | None,
+    rounds: int,
+) -> list[Classified]:
+    """Classify images by texts, and by a probe where there is something to learn from.
+
+    Args:
+        model: as ``open_model`` takes it; results are called by it, since two models of one architecture have
+            one name.
+        test: the images.
+        templates: see ``classification.classify``.
+        parts: see ``parts_of``; ``None`` = no probe.
+        rounds: bootstrap rounds.
+    """
+    opened = open_model(model)
+    results = [classify(opened, test, templates, rounds=rounds)]
+    if parts is not None:
+        results.append(probe(opened, parts[0], test, parts[1], rounds=rounds))
+    return [replace(result, name=model) for result in results]
 
 
 def differences_of(results: Sequence[Classified], images: int) -> list[Difference]:

@@ -1,6 +1,5 @@
 """The commands ``reproduce``, ``classify`` and ``compose``."""
 
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -99,7 +98,7 @@ def classify(  # noqa: PLR0913 - typer reads the options from the signature
     """
     import workbench as wb
     from benchmarks import classes as reading
-    from benchmarks import classification, classified
+    from benchmarks import classified
     from workbench.io import read_text
     from workbench.metrics.intervals import ROUNDS
 
@@ -114,12 +113,7 @@ def classify(  # noqa: PLR0913 - typer reads the options from the signature
     require_writable(root)
     results = []
     for each in model or ():
-        opened = wb.open_model(each)
-        of_model = [classification.classify(opened, test, words, rounds=drawn)]
-        if parts is not None:
-            of_model.append(classification.probe(opened, parts[0], test, parts[1], rounds=drawn))
-        # as it was typed, since two models of one architecture have one name
-        results += [replace(result, name=each) for result in of_model]
+        results += classified.classify_all(each, test, words, parts, drawn)
     file = classified.write(results, test, Path(root) / "classify")
     emit(classified.records(results, test), as_json, [*classified.lines(results, test), str(file)])
 

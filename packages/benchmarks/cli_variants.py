@@ -32,9 +32,9 @@ def languages(  # noqa: PLR0913 - typer reads the options from the signature
         list[str] | None, typer.Option(help="Of the captions; repeatable. All by default.")
     ] = None,
     folder: Folder = "",
+    rounds: Rounds = None,
     device: Device = "auto",
     precision: Precision = "auto",
-    rounds: Rounds = None,
     root: Root = "runs",
     as_json: AsJson = False,
 ) -> None:
@@ -57,9 +57,9 @@ def lengths(  # noqa: PLR0913 - typer reads the options from the signature
     model: Models = None,
     words: Annotated[list[int] | None, typer.Option(min=1, help="Words that are kept; repeatable.")] = None,
     folder: Folder = "",
+    rounds: Rounds = None,
     device: Device = "auto",
     precision: Precision = "auto",
-    rounds: Rounds = None,
     root: Root = "runs",
     as_json: AsJson = False,
 ) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from benchmarks.declaration import declaration
 from workbench.cli.output import align_columns
 from workbench.data import load
+from workbench.formatting import format_count
 from workbench.metrics.declared import MeanOfKinds, draws_of_units
 from workbench.metrics.evaluation import Evidence, report_number, walk
 from workbench.metrics.intervals import ROUNDS, UNIT
@@ -119,7 +120,7 @@ def measure_variants(
             rows = np.arange(len(first.image_ids)) if number.key.direction == "i2t" else split.own
             columns.setdefault(number.label, []).append((values, rows))
         cut, most = model.cut(source)
-        note = f"{name}: {cut:,} captions cut at {most} tokens" if cut else ""
+        note = f"{name}: {format_count(cut, 'caption')} cut at {most} tokens" if cut else ""
         variants.append(Variant(name, measurements, note))
     if mean and len(variants) > 1:
         variants.append(Variant(MEAN, [_mean(label, sets, rounds) for label, sets in columns.items()]))
