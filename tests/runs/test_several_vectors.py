@@ -16,7 +16,9 @@ from workbench.objectives.parts.maxsim import MaxSim
 from workbench.records import Embedding, Split
 from workbench.runs.vector_files import read_vectors
 from workbench.views.explorer.engine import Engine
+from workbench.views.explorer.notes import note_sentences
 from workbench.views.explorer.questions import Question, Term
+from workbench.views.maps.space_map import map_runs
 
 OWN = np.array([0, 0, 1, 2, 3, 3])
 COUNTS = [3, 1, 2, 3, 2, 1]
@@ -240,3 +242,15 @@ def test_tokens_of_an_open_clip_tower_are_compared_as_filip_does():
     texts = [parts[mask].numpy() for parts, mask in zip(result.text.parts, result.text.mask, strict=True)]
     np.testing.assert_allclose(result.scores, maxsim(images, texts), atol=1e-5)
     assert result["rsum"] != wb.evaluate("scenes:scenes", data, rounds=0)["rsum"]
+
+
+def test_a_sum_of_queries_says_that_means_are_compared_and_hubs_are_those_of_the_scores(split):
+    result = wb.evaluate(Tokens(), split, rounds=0)
+    engine = Engine([result])
+    alone = engine.answer(Question((Term("caption", 2),), "images"))
+    summed = engine.answer(Question((Term("caption", 2), Term("caption", 4)), "images"))
+    assert "cosine of their means" not in note_sentences(alone.facts)
+    assert f"{result.name}: several vectors an item" in note_sentences(summed.facts)
+    (space,) = map_runs([result], k=1)
+    best = np.bincount(result.scores.argmax(0), minlength=4)
+    assert space.items["hubness"][:4].tolist() == best.tolist()

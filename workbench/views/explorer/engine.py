@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from workbench import text
 from workbench.metrics.blocks import by_rows
 from workbench.records import Embedding, Rows, Truth, require
+from workbench.runs.model import EncoderModel
 from workbench.runs.rerank import query_scores
 from workbench.runs.result import Result
 from workbench.text.words import words
@@ -83,6 +84,12 @@ class Asker:
     def has_vectors(self) -> bool:
         """Whether images and texts are points in a space; a model that reads pairs has none."""
         return self.run.image.mean.shape[1] > 0
+
+    @property
+    def has_several_vectors(self) -> bool:
+        """Whether an item has several vectors, which the model compares and sums do not."""
+        several = self.run.image.parts is not None or self.run.text.parts is not None
+        return several and not isinstance(self.run.model, EncoderModel)
 
     def scores(self, question: Question) -> Scores:
         """Return ``(N,)`` scores of the gallery; by the objective where one item is asked for the other kind,
@@ -393,6 +400,8 @@ class Engine:
         encoding = any(self.panels[name].encodes for name in question.shown)
         without_model = [asker.run.name for asker in silent if asker.has_vectors]
         without_vectors = [asker.run.name for asker in silent if not asker.has_vectors]
+        by_vectors = [] if is_scored_by_objective(scored) else self.askers
+        by_means = [asker.run.name for asker in by_vectors if asker.has_several_vectors]
         judged = known or self.grader.subject(worded) is not None
         summed = truth is not None and len(question.terms) > 1
         return Facts(
@@ -402,6 +411,7 @@ class Engine:
             unseen=self._unseen_words(worded),
             silent=tuple(without_model),
             without_vectors=tuple(without_vectors),
+            by_means=tuple(by_means),
             filtered=question.filters != Filters(),
             folded=repeats,
             judged=judged,

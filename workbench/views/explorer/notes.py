@@ -52,6 +52,7 @@ class Facts:
             of words are left out.
         silent: names of the runs that cannot answer, since they came without a model.
         without_vectors: names of those that cannot, since they have no vectors.
+        by_means: names of those that have several vectors an item, of which a mean is compared here.
         filtered: whether filters hide items.
         folded: whether captions that read the same are shown once.
         judged: whether anybody judged the answers.
@@ -65,6 +66,7 @@ class Facts:
     unseen: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     silent: tuple[str, ...] = ()
     without_vectors: tuple[str, ...] = ()
+    by_means: tuple[str, ...] = ()
     filtered: bool = False
     folded: bool = False
     judged: bool = True
@@ -88,6 +90,10 @@ def note_sentences(facts: Facts) -> str:
         f"No answer from {' and '.join(facts.without_vectors)}, which scores pairs and has no vectors: ask "
         "for images by one text, or for captions by one image."
     )
+    means = (
+        f"{' and '.join(facts.by_means)}: several vectors an item; this question is answered by the cosine "
+        "of their means."
+    )
     sentences = {
         FILTERED: facts.filtered,
         FOLDED: facts.folded,
@@ -95,6 +101,7 @@ def note_sentences(facts: Facts) -> str:
         SUM: facts.summed,
         unanswered: bool(silent),
         pairs: bool(facts.without_vectors),
+        means: bool(facts.by_means),
         PANELS: facts.panels_silent,
     }
     return " ".join(sentence for sentence, holds in sentences.items() if holds)

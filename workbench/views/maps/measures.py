@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
-from workbench.metrics.blocks import top_k
+from workbench.metrics.blocks import AnyScores, RowScores, best_items, by_rows, top_k
 from workbench.records import Array, Rows, require
 
 
@@ -128,19 +128,21 @@ def skewness(counts: Array) -> float:
     return float(scipy.stats.skew(counts)) if np.ptp(counts) else 0.0
 
 
-def hubness(image: Array, text: Array, k: int) -> tuple[Rows, Rows]:
-    """Return k-occurrence in cross-modal retrieval by cosine: ``(I,)`` in how many captions' lists of length
-    ``k`` an image stands, and ``(T,)`` in how many images' lists a caption stands. In spaces of many
-    dimensions a few items, the hubs, are among the nearest of very many queries, and many items of none.
+def hubness(scores: AnyScores, k: int) -> tuple[Rows, Rows]:
+    """Return k-occurrence in cross-modal retrieval by scores ``(I, T)``: ``(I,)`` in how many captions' lists
+    of length ``k`` an image stands, and ``(T,)`` in how many images' lists a caption stands. In spaces of
+    many dimensions a few items, the hubs, are among the nearest of very many queries, and many of none.
 
     Source:
         Radovanović, Nanopoulos, Ivanović, "Hubs in space: popular nearest neighbors in high-dimensional
         data", JMLR 2010.
     """
-    return _occurrence(text, image, k), _occurrence(image, text, k)
+    rows = by_rows(scores)
+    return _occurrence(rows.T, k), _occurrence(rows, k)
 
 
-def _occurrence(queries: Array, items: Array, k: int) -> Rows:
-    """Return in how many queries' lists of length ``k`` each item is."""
-    lists = top_k(queries, items, min(k, len(items)))[1]
-    return np.bincount(lists.ravel(), minlength=len(items)).astype(np.int64)
+def _occurrence(scores: RowScores, k: int) -> Rows:
+    """Return in how many queries' lists of length ``k`` each item is, of scores ``(queries, items)``."""
+    size = scores.shape[1]
+    lists = best_items(scores, min(k, size))[1]
+    return np.bincount(lists.ravel(), minlength=size).astype(np.int64)

@@ -139,7 +139,7 @@ def map_runs(
         points = coordinates.places(vectors, shared["id"].tolist(), settings, start=start, folder=place)
         near = measures.nearest_in_space(vectors, k)
         gap = measures.modality_gap(image, texts)
-        hubness = np.concatenate(measures.hubness(image, texts, k))
+        hubness = np.concatenate(measures.hubness(run.any_scores(), k))
         items = shared.assign(hubness=hubness, gap=np.concatenate([gap.image, gap.text]))
         if moved is not None:
             items["moved"] = moved
