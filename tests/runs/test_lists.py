@@ -329,3 +329,21 @@ def test_the_command_reads_two_directions_as_one_run_and_a_second_run_beside_it(
     assert first["metrics"]["rsum"] == result["rsum"]
     assert "rsum" not in second["metrics"]
     assert second["metrics"]["qrels:t2i/R@1"] == result["t2i/R@1"]
+
+
+@pytest.mark.parametrize("form", ["trec", "json"])
+def test_a_run_is_exported_as_lists_and_ground_truth_that_give_its_numbers(tmp_path, form):
+    data = wb.load_data("scenes", split="test", size=8)
+    result = wb.evaluate("scenes:scenes", data={"name": "scenes", "size": 8}, rounds=0)
+    result.save(tmp_path / "run")
+    ended = CliRunner().invoke(
+        app, ["export", str(tmp_path / "run"), "--to", form, "--out", str(tmp_path / form)]
+    )
+    assert ended.exit_code == 0, ended.output
+    run, qrels = {"trec": (".run", ".qrels"), "json": (".run.json", ".qrels.json")}[form]
+    lists = {way: tmp_path / form / f"{way}{run}" for way in ("i2t", "t2i")}
+    truth = {way: tmp_path / form / f"{way}-exact{qrels}" for way in ("i2t", "t2i")}
+    again = wb.evaluate(runs=lists, data=data, qrels=truth, rounds=0)
+    for way in ("i2t", "t2i"):
+        assert again[f"{way}/R@1"] == result[f"{way}/R@1"]
+        assert again[f"qrels:{way}/map_at_r"] == pytest.approx(result[f"exact:{way}/map_at_r"])

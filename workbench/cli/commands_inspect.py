@@ -387,18 +387,19 @@ def build(
 @usage()
 def export(
     run: str,
-    to: Annotated[str, typer.Option(help="open_clip, transformers or onnx.")],
+    to: Annotated[str, typer.Option(help="open_clip, transformers, onnx, trec or json.")],
     out: Annotated[str, typer.Option(help="Folder to write; it must not exist.")],
     licence: Annotated[str, typer.Option(help="Licence of the weights, for the model card.")] = "unknown",
     root: Root = "runs",
     as_json: AsJson = False,
 ) -> None:
-    """Write the model of a run for another library, with a model card.
+    """Write the model of a run for another library, with a model card, or its ranked lists.
 
     open_clip and ONNX take two towers of open_clip with their own pooled
     vectors. transformers takes those that are CLIPs. ONNX and transformers
     also take models that transformers built. A run on frozen features has no
-    towers and cannot be exported.
+    towers and cannot be exported. trec and json take the lists of any run,
+    the best 1,000 of every query, and the ground truth of its data.
     """
     from workbench.runs.export import export as written
 

@@ -1,5 +1,5 @@
 """A run's model in the form of another library: a folder of open_clip or of transformers, or two ONNX files,
-each with a model card.
+each with a model card. Its ranked lists go out as files of TREC or JSON.
 
 Two towers that open_clip pools go out in all three forms, to transformers where its CLIP computes them alike,
 which is tried before anything is written. A model that transformers built goes there again, or to ONNX.
@@ -31,6 +31,7 @@ from workbench.records.measurement import contracts_of, headline, measurement_ro
 from workbench.registry import require_known
 from workbench.runs import store as runs
 from workbench.runs.adapters.dual_encoders import HuggingFace, vectors_in
+from workbench.runs.export_lists import ENDINGS, export_lists
 from workbench.runs.model import Model
 from workbench.runs.models import open_model
 
@@ -112,11 +113,12 @@ class Side(nn.Module):
 
 @during("exporting the model")
 def export(run: str | Path, to: str, folder: str | Path, *, licence: str = "unknown") -> Path:
-    """Write the model of a run for another library, with a model card.
+    """Write the model of a run for another library, with a model card, or its ranked lists.
 
     Args:
         run: the folder of a run, or whatever else ``open_model`` opens; the latter has no numbers.
-        to: the library; ``onnx`` gives ``image.onnx`` and ``text.onnx``.
+        to: the library; ``onnx`` gives ``image.onnx`` and ``text.onnx``. Lists go to ``trec`` or ``json``,
+            see ``export_lists``.
         folder: is made; it must not exist, or be empty.
         licence: of the weights, as the card names it.
 
@@ -128,25 +130,36 @@ def export(run: str | Path, to: str, folder: str | Path, *, licence: str = "unkn
         ValueError: the model cannot take that form; the message says which can.
         ModuleNotFoundError: a library is not installed.
     """
-    require_known("no form", to, READ)
+    require_known("no form", to, [*READ, *ENDINGS])
     place = Path(folder)
     require(
         not (place.exists() and any(place.iterdir())),
         f"{place} is there already; name another folder",
         FileExistsError,
     )
+    if to in ENDINGS:
+        return _finish(place, partial(export_lists, run, to))
     model = open_model(run, device="cpu")
     source = _source(model)
     forms = _FORMS.get(type(source), {})
     require(to in forms, f"{run} cannot go to {to}: {CAN}")
     if isinstance(source, Towers | Transformers):
         source.network = source.merged()
+
+    def write(unfinished: Path) -> None:
+        forms[to](source, unfinished)
+        write_text(unfinished / "README.md", model_card(Path(run), model, to, licence))
+
+    return _finish(place, write)
+
+
+def _finish(place: Path, write: Callable[[Path], None]) -> Path:
+    """Let a folder appear when all that is written into it is there."""
     place.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=place.parent, prefix=".") as temporary, torch.no_grad():
         unfinished = Path(temporary) / place.name
         unfinished.mkdir()
-        forms[to](source, unfinished)
-        write_text(unfinished / "README.md", model_card(Path(run), model, to, licence))
+        write(unfinished)
         unfinished.replace(place)
     return place
 
