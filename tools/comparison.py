@@ -16,11 +16,11 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -58,6 +58,18 @@ BY_IMAGE = (LABELS, I2T, T2I, "i2t/R@1", "t2i/R@1", "exact:i2t/within_map_at_r")
 # seconds between two looks for work, while other processes train the rest
 WAIT = 60
 Numbers = dict[str, float]
+# of a model on the validation split, and on the test split, there with values that are kept
+MeasureVal = Callable[[TrainedModel, Source], Numbers]
+MeasureTest = Callable[[TrainedModel, Source], tuple[Numbers, Values]]
+
+
+class Training(Protocol):
+    """What a runner trains: an arm with a name, of which its file is made."""
+
+    @property
+    def name(self) -> str:
+        """Return what it is called."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -130,49 +142,95 @@ def by_image(split: Split, values: Values) -> Values:
     return values[:images] + of_images if len(values) > captions else of_images
 
 
-def train(config: Config, *, tested: bool) -> tuple[list[dict[str, Any]], Values]:
-    """Train one arm.
+def train(
+    config: Config, measure_val: MeasureVal, measure_test: MeasureTest | None
+) -> tuple[list[dict[str, Any]], list[Values]]:
+    """Train one arm, and measure it after each epoch.
 
     Args:
         config: complete.
-        tested: measure the test split as well.
+        measure_val: numbers of the validation split, ``rsum`` among them.
+        measure_test: numbers of the test split and values that are kept; ``None`` = it is not looked at.
 
     Returns:
-        Of each epoch its numbers on both splits, ``val`` and ``test``, and ``seconds`` so far; and the
-        ``(keys, epochs, images)`` values on the test split, see ``BY_IMAGE``.
+        Of each epoch its numbers on both splits, ``val`` and ``test``, and ``seconds`` so far; and of each
+        its values on the test split.
     """
     began = time.perf_counter()
     ready = prepare(config, progress=False)
-    model, history, kept = ready.model, list[dict[str, Any]](), list[Values]()
+    model, history, every = ready.model, list[dict[str, Any]](), list[Values]()
 
     def validate() -> Numbers:
         calibrate(model, ready.val)
-        epoch: dict[str, Any] = {"val": measured(model, ready.val, CHOOSING)[0], "test": {}}
-        if tested:
-            epoch["test"], values = measured(model, ready.test, METRICS)
-            kept.append(np.stack([values[key] for key in BY_IMAGE]))
+        epoch: dict[str, Any] = {"val": measure_val(model, ready.val), "test": {}}
+        if measure_test:
+            epoch["test"], values = measure_test(model, ready.test)
+            every.append(values)
         history.append(epoch | {"seconds": round(time.perf_counter() - began, 1)})
-        return {"rsum": epoch["val"][LABELS]}
+        return {LABELS: epoch["val"][LABELS]}
 
     with deterministic_algorithms(True), computing_threads(1):
         torch.set_rng_state(ready.random_state)
         assert ready.train is not None
         fit(model.pair, model.objective, ready.train, validate, ready.config, progress=False)
-    return history, np.stack(kept, axis=1) if kept else np.zeros((0, 0, 0))
+    return history, every
+
+
+def save_training(
+    file: Path,
+    config: Config,
+    facts: Mapping[str, Any],
+    measure_val: MeasureVal,
+    measure_test: MeasureTest | None,
+) -> None:
+    """Train into a file, written whole or not at all; what breaks off says why and has no history."""
+    config = resolve(config)
+    about = {**facts, "config": config.as_dict(), "code": code_hash()[:16], "torch": torch.__version__}
+    every: list[Values] = []
+    try:
+        about["history"], every = train(config, measure_val, measure_test)
+    except NonFiniteLossError as error:
+        about |= {"history": [], "error": str(error)}
+    # keys or sides first, then epochs
+    values = np.stack(every, axis=1) if every else np.zeros((0, 0, 0))
+    with replacing(file) as path:
+        np.savez_compressed(path, facts=json.dumps(about), values=values.astype(np.float16))
+
+
+def train_while_open(
+    open_trainings: Callable[[], Sequence[Training]],
+    run: Callable[[Any], None],
+    done: Callable[[Any], bool],
+    folder: Path,
+) -> None:
+    """Train until nothing is open; what another process trains is left to it."""
+    while trainings := open_trainings():
+        for training in trainings:
+            try:
+                with only_writer(folder / "locks", training.name):
+                    # another process may have ended it since
+                    if not done(training):
+                        run(training)
+                break
+            except BlockingIOError:
+                continue
+        else:
+            time.sleep(WAIT)
 
 
 def run(arm: Arm, folder: Path) -> None:
-    """Train one arm into its file, written whole or not at all."""
-    config = resolve(arm.config())
-    facts: dict[str, Any] = {**asdict(arm), "config": config.as_dict(), "keys": BY_IMAGE}
-    facts |= {"code": code_hash()[:16], "torch": torch.__version__}
-    values = np.zeros((0, 0, 0))
-    try:
-        facts["history"], values = train(config, tested=arm.seed != SEARCH_SEED)
-    except NonFiniteLossError as error:
-        facts |= {"history": [], "error": str(error)}
-    with replacing(arm.file(folder)) as path:
-        np.savez_compressed(path, facts=json.dumps(facts), values=values.astype(np.float16))
+    """Train one arm into its file."""
+
+    def measure_val(model: TrainedModel, source: Source) -> Numbers:
+        return measured(model, source, CHOOSING)[0]
+
+    def measure_test(model: TrainedModel, source: Source) -> tuple[Numbers, Values]:
+        numbers, values = measured(model, source, METRICS)
+        return numbers, np.stack([values[key] for key in BY_IMAGE])
+
+    tested = None if arm.seed == SEARCH_SEED else measure_test
+    facts = {**asdict(arm), "keys": BY_IMAGE}
+    save_training(arm.file(folder), arm.config(), facts, measure_val, tested)
 
 
 def facts_of(folder: Path, arm: Arm) -> dict[str, Any] | None:
@@ -245,20 +303,14 @@ def open_arms(folder: Path) -> Iterator[Arm]:
 
 
 def main(place: str) -> None:
-    """Train until every arm is there; what another process trains is left to it."""
+    """Train until every arm is there."""
     folder = Path(place)
-    while arms := [*open_arms(folder)]:
-        for arm in arms:
-            try:
-                with only_writer(folder / "locks", arm.name):
-                    # another process may have ended it since
-                    if facts_of(folder, arm) is None:
-                        run(arm, folder)
-                break
-            except BlockingIOError:
-                continue
-        else:
-            time.sleep(WAIT)
+    train_while_open(
+        lambda: [*open_arms(folder)],
+        lambda arm: run(arm, folder),
+        lambda arm: arm.file(folder).is_file(),
+        folder,
+    )
 
 
 if __name__ == "__main__":
