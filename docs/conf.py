@@ -40,7 +40,7 @@ def tables() -> str:
     """Every table and figure of the papers with the command that makes it, as Markdown."""
     rows = [
         f"| {one['table']} | {one['shows']} | `{one['command']}` | {one['remark']} |"
-        for one in table.listed()
+        for one in table.list_tables()
     ]
     return "\n".join(["| table | shows | command | to know |", "|---|---|---|---|", *rows])
 

@@ -217,7 +217,7 @@ def test_list_tables_says_how_each_table_is_made_and_what_it_lacks() -> None:
     at = lines.index("AAHR Fig. 8: weights of regions and words")
     assert lines[at + 1] == "    workbench figure aahr_figure8 RUN RUN"
     assert lines[at + 2].startswith("    RUN: of AAHR")
-    assert len(json.loads(call("list", "tables", "--json").output)) == len(table.listed())
+    assert len(json.loads(call("list", "tables", "--json").output)) == len(table.list_tables())
 
 
 def test_params_shows_name_type_default_and_help(notebook: Path) -> None:

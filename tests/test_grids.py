@@ -115,7 +115,7 @@ def test_no_objective_of_the_registry_is_printed_only(name):
 
 
 def test_no_remark_on_a_table_calls_an_objective_of_the_registry_printed_only():
-    remarks = [one["remark"] for one in table.listed()]
+    remarks = [one["remark"] for one in table.list_tables()]
     said = [re.search(r"(?:.*; )?(.*) (?:is|are) printed only", remark) for remark in remarks]
     names = {word for one in said if one for word in re.split(", | and ", one[1].partition(" but ")[0])}
     assert "NAAF" in names
@@ -157,7 +157,7 @@ def test_what_an_arm_chooses_stands():
     assert resolve(Config(data="flickr8k", start="scenes")).features == ""
 
 
-LISTED = {one["table"]: one for one in table.listed()}
+LISTED = {one["table"]: one for one in table.list_tables()}
 
 
 def test_the_five_papers_have_so_many_tables_and_figures():

@@ -109,7 +109,7 @@ def test_the_objective_to_add_is_a_file_outside_the_package_that_keeps_the_whole
     assert chance is not None
     assert mine["rsum"] > 3 * chance
     assert mine["rsum"] > 0.9 * theirs["rsum"]
-    assert mine.kept != [0]
+    assert mine.kept_epochs != [0]
 
 
 def test_the_check_of_a_base_install_does_every_block_and_every_command_in_order() -> None:

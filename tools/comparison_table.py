@@ -33,7 +33,7 @@ from tools.comparison import (
     values_of,
 )
 from workbench import assets
-from workbench.english import listed
+from workbench.english import join_words
 from workbench.formatting import format_count, format_interval, format_value
 from workbench.io import write_recorded
 from workbench.metrics.crossed import crossed_interval
@@ -158,7 +158,7 @@ def _open(rows: pd.DataFrame) -> Iterator[str]:
     done = arms.groupby("objective").seeds.sum().to_dict()
     whole = len(WAYS) * len(SEEDS)
     there, wanted = sum(int(done.get(name, 0)) for name in FIRST), whole * len(FIRST)
-    objectives = listed([TITLES[name] for name in FIRST])
+    objectives = join_words([TITLES[name] for name in FIRST])
     yield f"{objectives} come first, with {format_count(len(SEEDS), 'seed')} each way."
     if there < wanted:
         yield f"Of these {there} of {format_count(wanted, 'training')} are in the table."
@@ -169,9 +169,9 @@ def _open(rows: pd.DataFrame) -> Iterator[str]:
     ]
     missing = [TITLES[name] for name in (*FIRST, *REST) if not done.get(name)]
     if partly:
-        yield f"Seeds are missing of {listed(partly)}."
+        yield f"Seeds are missing of {join_words(partly)}."
     if missing:
-        yield f"Open, with fewer than two seeds so far: {listed(missing)}."
+        yield f"Open, with fewer than two seeds so far: {join_words(missing)}."
 
 
 if __name__ == "__main__":

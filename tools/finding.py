@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 from playwright.sync_api import sync_playwright
 
 from tools.numbers import GROUPS, ROOT, recorded_points, same_list
-from workbench.english import listed
+from workbench.english import join_words
 from workbench.formatting import display_value, unit_heading
 from workbench.tour.finding import draw_levels, recorded_rows
 from workbench.views.plots.theme import CATEGORIES, INK, SYMBOLS, draw_dots, legend_entry, panels
@@ -38,8 +38,8 @@ def title(points: pd.DataFrame) -> str:
         ways: ways + ("" if count in (0, n) else f" ({max(count, n - count)} of {n})")
         for ways, count in wins.items()
     }
-    won = listed([said[ways] for ways, count in wins.items() if 2 * count > n])
-    lost = listed([said[ways] for ways, count in wins.items() if 2 * count <= n])
+    won = join_words([said[ways] for ways, count in wins.items() if 2 * count > n])
+    lost = join_words([said[ways] for ways, count in wins.items() if 2 * count <= n])
     sides = {f"Annotated pairs win by {won}": won, f"every true pair by {lost}": lost}
     return ", ".join(said for said, of in sides.items() if of)
 

@@ -25,7 +25,7 @@ from tools import comparison_table as fair
 from tools.benchmarks import bench_arms
 from tools.benchmarks.recorded import read
 from workbench import assets, data
-from workbench.english import listed
+from workbench.english import join_words
 from workbench.execution.summary import describe_leader
 from workbench.formatting import format_count, format_interval, format_number, format_value
 from workbench.metrics import seeds
@@ -143,10 +143,11 @@ def comparison() -> str:
     compared, searched = {*rows.objective}, {*search.recipe_table().index}
     later = [title for name, title in TITLES.items() if title in compared and name not in searched]
     apart = [int(of.apart.sum()) for of in pairs]
+    but = f" but {join_words(later)}" if later else ""
     about = (
         f"Numbers are means over {format_count(rows.seed.nunique(), 'seed')}; mAP@R is by the truth. "
-        f"All runs took {format_number(hours, 1)} hours of one core. Each objective"
-        f"{f' but {listed(later)}' if later else ''} has the recipe that was searched with annotated pairs. "
+        f"All runs took {format_number(hours, 1)} hours of one core. Each objective{but} has the recipe that "
+        "was searched with annotated pairs. "
         f"{describe_choices(seeds.choice_by_number(arms, TRUTH), TRUTH, seeds.pairwise_tests(arms, TRUTH))} "
         f"{_turned(arms, *WAYS)} "
         f"With annotated pairs, {apart[0]} of {format_count(len(pairs[0]), 'pair')} of objectives differ "

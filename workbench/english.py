@@ -29,10 +29,10 @@ def plural(noun: str) -> str:
     return IRREGULAR.get(noun, noun + ("es" if noun.endswith(("s", "x", "z", "ch", "sh")) else "s"))
 
 
-def listed(words: Sequence[str]) -> str:
+def join_words(words: Sequence[str]) -> str:
     """Return words as a sentence lists them.
 
-    >>> listed(["one"]), listed(["a", "b", "c"])
+    >>> join_words(["one"]), join_words(["a", "b", "c"])
     ('one', 'a, b and c')
     """
     return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))

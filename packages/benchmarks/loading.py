@@ -25,10 +25,10 @@ def make_loader(name: str) -> Loader:
         name: of its declaration.
     """
     declared = declaration(name)
-    return _loader_by_language(declared) if declared.languages else _loader(declared)
+    return _loader_by_language(declared) if declared.languages else _make_loader(declared)
 
 
-def _loader(declared: Declaration) -> Loader:
+def _make_loader(declared: Declaration) -> Loader:
     @loader()
     def load(*, split: Literal["test"] = "test", root: str | None = None, images: str = "") -> Split:
         """Load a benchmark that is declared.
@@ -92,7 +92,7 @@ def load_declared(
         column = Field.from_cells("language", [language] * len(rows), source=declared.name)
         loaded = replace(loaded, fields={**loaded.fields, "language": column})
     if declared.task == "comparisons":
-        loaded = replace(loaded, benchmark=_benchmark(declared, examples, loaded))
+        loaded = replace(loaded, benchmark=_make_benchmark(declared, examples, loaded))
     return loaded
 
 
@@ -112,7 +112,7 @@ def _rows_of(examples: Sequence[Example]) -> tuple[list[Row], dict[str, Any]]:
     return rows, sources
 
 
-def _benchmark(declared: Declaration, examples: Sequence[Example], split: Split) -> Benchmark:
+def _make_benchmark(declared: Declaration, examples: Sequence[Example], split: Split) -> Benchmark:
     """Return what is compared in each example."""
     images = {image: row for row, image in enumerate(split.image_ids)}
     first_caption = np.cumsum([0, *(len(example.captions) for example in examples)])

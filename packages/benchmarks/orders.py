@@ -85,11 +85,11 @@ def shuffles(words: Sequence[str], tags: Sequence[str], seed: int) -> list[str]:
     among = []
     for number in rng.permutation(len(trigrams)):
         among += trigrams[number]
-    variants = [_permuted(words, named, rng), _permuted(words, ~named, rng), within, among]
+    variants = [_permute(words, named, rng), _permute(words, ~named, rng), within, among]
     return list(dict.fromkeys(" ".join(variant) for variant in variants))
 
 
-def _permuted(words: Sequence[str], mask: Any, rng: np.random.Generator) -> list[str]:
+def _permute(words: Sequence[str], mask: Any, rng: np.random.Generator) -> list[str]:
     """Return the words with those of a mask in another order."""
     out = np.array(words, dtype=object)
     out[mask] = rng.permutation(out[mask])

@@ -221,13 +221,13 @@ def _contents(file: Path) -> Iterator[Record]:
         if isinstance(content, dict):
             content = [row | {"key": key} if isinstance(row, dict) else row for key, row in content.items()]
         require(isinstance(content, list), f"{file.name}: expected a list of rows, or an object of rows")
-        yield from (_named(row, f"{file.name} row {n}") for n, row in enumerate(content, start=1))
+        yield from (_with_names(row, f"{file.name} row {n}") for n, row in enumerate(content, start=1))
     elif file.suffix in (".jsonl", ".jsonlines"):
         require_real_file(file, "rows")
         lines = filter(str.strip, read_text(file).splitlines())
         for number, line in enumerate(lines, start=1):
             where = f"{file.name} row {number}"
-            yield _named(parse_json(line, f"{where}:", "is not JSON"), where)
+            yield _with_names(parse_json(line, f"{where}:", "is not JSON"), where)
     elif file.suffix == ".csv":
         require_real_file(file, "rows")
         table = list(csv.reader(read_text(file).splitlines(), strict=True))
@@ -242,7 +242,7 @@ def _contents(file: Path) -> Iterator[Record]:
             yield record
 
 
-def _named(row: Any, where: str) -> Record:
+def _with_names(row: Any, where: str) -> Record:
     require(isinstance(row, dict | list), f"{where}: expected an object or a list, found {row!r:.40}")
     return row if isinstance(row, dict) else {"cells": row}
 

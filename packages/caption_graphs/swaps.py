@@ -98,11 +98,13 @@ def _counterfactuals(split: Split, kinds: Mapping[str, Ways]) -> Iterator[Counte
     for row, (caption, graph) in enumerate(zip(split.captions, graphs, strict=True)):
         for kind, ways in kinds.items():
             texts = ((exchange_phrases(caption, *way[:2]), way[2]) for way in ways(caption, graph))
-            if text := _first(split, row, texts, of_image):
+            if text := _first_counterfactual(split, row, texts, of_image):
                 yield Counterfactual(row, text, kind)
 
 
-def _first(split: Split, row: int, ways: Iterator[tuple[str, SceneGraph]], of_image: list[set[str]]) -> str:
+def _first_counterfactual(
+    split: Split, row: int, ways: Iterator[tuple[str, SceneGraph]], of_image: list[set[str]]
+) -> str:
     """Return the first counterfactual of a caption that is false of its image; empty if there is none."""
     image = int(split.own[row])
     for text, graph in ways:

@@ -232,10 +232,10 @@ def latest_lines(lines: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 def current(lines: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return the last line of each question that is still asked, if its arms have enough steps, and equal."""
-    return [line for line in latest_lines(lines) if _asked(line) and health.long_and_equal(line)]
+    return [line for line in latest_lines(lines) if _is_open(line) and health.has_long_equal_arms(line)]
 
 
-def _asked(line: Mapping[str, Any]) -> bool:
+def _is_open(line: Mapping[str, Any]) -> bool:
     """Return whether a claim still asks the judge of a line."""
     claim = load_claims().get(line["claim"])
     if claim is None or line["judge"] not in ("no training", *claim.keys):

@@ -70,7 +70,7 @@ def _chance(line: Line) -> float:
     return health.chance(line.get("budget", {}).get("test_images", claims.RECORDED_IMAGES))
 
 
-def drawn(lines: Iterable[Line]) -> Mapping[str, object]:
+def figure_values(lines: Iterable[Line]) -> Mapping[str, object]:
     """Return what the template draws: marks, placed in percent of the width, and the ends of the scale."""
     every = marks(lines)
     reach = max([1.0, *(max(abs(mark.low), abs(mark.high)) for mark in every)])

@@ -10,7 +10,7 @@ from markupsafe import Markup
 from paper_tables import claims, claims_figure, claims_told
 from paper_tables.claims_told import Line, verdict_with_effect
 from paper_tables.judging import ALPHA
-from workbench.english import listed
+from workbench.english import join_words
 from workbench.formatting import format_count
 from workbench.views.pages import fill_template
 
@@ -43,7 +43,7 @@ def write(
         "tallies": _tallies(verdicts),
         "found": _count_judged(verdicts),
         "waiting": unjudged_claims(verdicts),
-        "effects": claims_figure.drawn(
+        "effects": claims_figure.figure_values(
             sorted(lines, key=lambda line: list(claims.load_claims()).index(line["claim"]))
         ),
     }
@@ -117,7 +117,7 @@ def _count_judged(verdicts: Asked) -> tuple[str, str]:
     judge.
     """
     places = Counter(claims.DATA[key[1]] for key in verdicts)
-    where = listed([f"{place} {rows}" for place, rows in places.most_common()])
+    where = join_words([f"{place} {rows}" for place, rows in places.most_common()])
     by_judge = [
         f"{word.capitalize()}, {_count_replicated(judge, verdicts)}" for judge, word in JUDGES.items()
     ]
@@ -125,7 +125,7 @@ def _count_judged(verdicts: Asked) -> tuple[str, str]:
         len(claims.load_claims()) - len(unjudged_claims(verdicts)),
         format_count(len(claims.load_claims()), "claim"),
     )
-    papers = listed(list(claims.PAPERS.values()))
+    papers = join_words(list(claims.PAPERS.values()))
     rows = (
         f"A claim has a row for each data set and pair of arms, {format_count(len(verdicts), 'row')} in all"
     )
@@ -144,7 +144,9 @@ def _count_replicated(judge: str, verdicts: Asked) -> str:
 def _describe_thresholds() -> str:
     """Return from what size on an effect matters, by unit."""
     usual = claims.smallest_effects()
-    return listed([f"{usual[unit]} {claims_told.UNITS[unit]}" for unit in ("sum", "share", "correlation")])
+    return join_words(
+        [f"{usual[unit]} {claims_told.UNITS[unit]}" for unit in ("sum", "share", "correlation")]
+    )
 
 
 def _count_verdicts(judge: str, rows: Iterable[Mapping[str, Line]]) -> Counter[str]:

@@ -12,7 +12,7 @@ from paper_tables import claims
 from paper_tables.health import HEALTHY
 from paper_tables.judging import ALPHA
 from workbench import assets
-from workbench.english import listed
+from workbench.english import join_words
 from workbench.execution.grid import read_grid
 from workbench.execution.library import find_file
 from workbench.formatting import format_count, format_interval, format_number, format_p_value, unit_heading
@@ -143,7 +143,7 @@ def reason_of(line: Line) -> str:
     if apart:
         return f"brackets exclude zero, but {p}"
     ends = [f"{end}{small}" for end, far in (("-", -low), ("+", high)) if far >= small]
-    return f"less than {limit}, but {p}" if within else f"brackets include {listed(['zero', *ends])}"
+    return f"less than {limit}, but {p}" if within else f"brackets include {join_words(['zero', *ends])}"
 
 
 def _reasons_against(line: Line, within: bool) -> list[str]:
@@ -180,7 +180,7 @@ def contrast_of(line: Line) -> str:
     claim, images = claims.find_claim(line["claim"]), _image_count(line)
     arms = [*_arm_names(line["contrast"]), *([] if claim.bound is None else [f"a bound of {claim.bound}"])]
     if claim.models == "spread":
-        arms = [f"how far apart {listed(arms)} are"]
+        arms = [f"how far apart {join_words(arms)} are"]
     elif len(arms) > 2:
         arms = [f"({first} minus {second})" for first, second in zip(arms[::2], arms[1::2])]
     turned = line["expected"] == "-"
@@ -197,7 +197,7 @@ def _image_count(line: Line) -> str:
         return format_count(_recorded_images(line["data"]), "image")
     counts = line["budget"].get("images", [line["budget"]["train_images"]])
     numbers = [format_count(count) for count in dict.fromkeys(counts)]
-    return f"{listed(numbers)} image{'' if numbers == ['1'] else 's'}"
+    return f"{join_words(numbers)} image{'' if numbers == ['1'] else 's'}"
 
 
 @cache

@@ -103,13 +103,13 @@ def limits_text(ledger: Sequence[Mapping[str, Any]]) -> list[str]:
         *LIMITS,
         f"Undecided is no evidence against a claim. Seeds are few: {sizes}.",
         _stated(lines),
-        _rates(lines),
-        _families(lines),
-        _dropped(ledger),
+        _describe_rates(lines),
+        _expected_false_verdicts(lines),
+        _count_dropped(ledger),
     ]
 
 
-def _rates(lines: Sequence[Mapping[str, Any]]) -> str:
+def _describe_rates(lines: Sequence[Mapping[str, Any]]) -> str:
     """Return for how many verdicts another learning rate was tried."""
     decided = [line for line in lines if line.get("seeds") and line["verdict"] in (*HELD, *FAILED)]
     tried = sum(bool(line.get("rates")) for line in decided)
@@ -128,7 +128,7 @@ def _stated(lines: Sequence[Mapping[str, Any]]) -> str:
     )
 
 
-def _families(lines: Sequence[Mapping[str, Any]]) -> str:
+def _expected_false_verdicts(lines: Sequence[Mapping[str, Any]]) -> str:
     """Return how many false verdicts are to be expected at most."""
     families = {claims.family_of(line) for line in lines}
     expected = format_number(ALPHA * len(families), 1)
@@ -138,7 +138,7 @@ def _families(lines: Sequence[Mapping[str, Any]]) -> str:
     )
 
 
-def _dropped(ledger: Sequence[Mapping[str, Any]]) -> str:
+def _count_dropped(ledger: Sequence[Mapping[str, Any]]) -> str:
     """Return how many answers count no longer."""
     dropped = len(claims.latest_lines(ledger)) - len(claims.current(ledger))
     return (

@@ -288,7 +288,7 @@ def list_tables() -> tuple[list[dict[str, str]], list[str]]:
     """
     from paper_tables import table as tables
 
-    rows, lines = tables.listed(), list[str]()
+    rows, lines = tables.list_tables(), list[str]()
     for row in rows:
         wrapped = textwrap.wrap(row["remark"], min(screen_width(), 1000) - 4)
         lines += [f"{row['table']}: {row['shows']}", *(f"    {text}" for text in (row["command"], *wrapped))]

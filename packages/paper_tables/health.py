@@ -40,7 +40,7 @@ def steps_of(line: Line) -> list[int]:
     return list(line.get("budget", {}).get("steps", []))
 
 
-def long_and_equal(line: Line) -> bool:
+def has_long_equal_arms(line: Line) -> bool:
     """Return whether the arms have at least ``LEAST_STEPS`` steps, and equally many."""
     steps = steps_of(line)
     return not steps or (min(steps) >= LEAST_STEPS and len(set(steps)) == 1)

@@ -125,12 +125,12 @@ def _make_verdict(claim: Evidence, adjusted: Values | None) -> Verdict:
     effect = float(claim.differences.mean())
     word, p = "void", float("nan")
     if adjusted is not None:
-        word, p = _word(claim, *map(float, adjusted)), float(adjusted.min())
+        word, p = _verdict(claim, *map(float, adjusted)), float(adjusted.min())
     half = claim.scatter.half_width()
     return Verdict(word, effect, effect - half, effect + half, p)
 
 
-def _word(claim: Evidence, apart: float, within: float) -> str:
+def _verdict(claim: Evidence, apart: float, within: float) -> str:
     """Return the verdict by two adjusted p values; a claim of no effect is first asked for its limits."""
     effect = float(claim.differences.mean())
     word = "equivalent" if within < ALPHA else "undecided"

@@ -170,12 +170,12 @@ def read(grid: Mapping[str, Any], place: object = "table") -> Layout:
     curves = {
         str(head): _curve(grid, str(path), place) for head, path in (section.get("curves") or {}).items()
     }
-    derived = _derived(grid, section.get("from") or {}, f"{place}: table.from")
+    derived = _derived_rows(grid, section.get("from") or {}, f"{place}: table.from")
     part, rows = str(section.get("part", "")), _rows(grid, derived, parts, place)
     return Layout(paper, number, part, columns, parts, rows, curves, frozenset(sums), derived)
 
 
-def _derived(
+def _derived_rows(
     grid: Mapping[str, Any], section: Mapping[str, Mapping[str, Any]], place: str
 ) -> dict[str, Derived]:
     """Return what rows are made from, checked."""
@@ -215,9 +215,9 @@ def _part(
     for key in entry:
         require_known("table.printed has no key", key, PART, parameters.ParameterError)
     filters = {name: entry[name] for name in ("dataset", "protocol", "group") if name in entry}
-    rows, remarks = _printed(paper, number, filters, by)
+    rows, remarks = _printed_values(paper, number, filters, by)
     for group in entry.get("further") or ():
-        more, beside = _printed(paper, number, {**filters, "group": group}, by, f", {group}")
+        more, beside = _printed_values(paper, number, {**filters, "group": group}, by, f", {group}")
         rows, remarks = pd.concat([rows, more], ignore_index=True), remarks | beside
     named = entry.get("metrics") or {}
     for head, metric in named.items():
@@ -251,7 +251,7 @@ def _part(
     return Part(heading, (on[0], on[1]), values, remarks)
 
 
-def _printed(
+def _printed_values(
     paper: str, number: str, filters: Mapping[str, str], by: str, ending: str = ""
 ) -> tuple[pd.DataFrame, dict[str, str]]:
     """Return printed values, and by the name of a row what is to be said beside it; names with this

@@ -36,7 +36,7 @@ def weights(arms: Iterable[Mapping[str, Any]]) -> list[str]:
     places: dict[str, list[str]] = {}
     for arm, side in product(arms, ("image_encoder", "text_encoder")):
         for place, group in _groups(options_of(fields(arm).get(side)), side):
-            for line, option in _lacking(group):
+            for line, option in _missing_options(group):
                 places.setdefault(line, []).append(f"{place}.{option}")
     return [f"{line} in the arms, as {', '.join(dict.fromkeys(names))}" for line, names in places.items()]
 
@@ -49,7 +49,7 @@ def _groups(options: Mapping[str, Any], place: str) -> Iterator[tuple[str, Mappi
             yield from _groups(value, f"{place}.{name}")
 
 
-def _lacking(group: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _missing_options(group: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield what the options of an encoder name and this machine lacks, each with the option that names
     it.
     """
@@ -60,12 +60,12 @@ def _lacking(group: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         known = open_clip.get_pretrained_cfg(model, start) or {}
         hub = str(known.get("hf_hub", "")).rpartition("/")[0]
         fetched = f"not in the hub's cache; `hf download {hub}` puts them there" if hub else "no such file"
-        if not (hub and _kept(hub)):
+        if not (hub and _is_cached(hub)):
             yield f"weights {start} of {model}: {fetched}, or name their file", "pretrained"
     elif not there:
         yield f"word vectors {start}: no such file; {GLOVE}; put it here, or name the file", "pretrained"
     read = "features" in group or group.get("kind") == "features"
-    if read and words not in ("", PACKAGE) and not with_home(words).is_dir() and not _kept(words):
+    if read and words not in ("", PACKAGE) and not with_home(words).is_dir() and not _is_cached(words):
         yield (
             f"text encoder {words}: not in the hub's cache; `hf download {words}` puts it there, or name its "
             "folder",
@@ -73,7 +73,7 @@ def _lacking(group: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         )
 
 
-def _kept(repository: str) -> bool:
+def _is_cached(repository: str) -> bool:
     """Return whether the hub's cache on this machine holds weights of a repository."""
     return any(isinstance(try_to_load_from_cache(repository, name), str) for name in WEIGHTS)
 

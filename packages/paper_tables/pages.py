@@ -52,7 +52,7 @@ def texts(table: Table) -> tuple[list[str], list[list[str]]]:
         table: from ``execution.table.make``.
     """
     parts = [part for part in table.parts if part.word == SAME]
-    printed = _printed(table, parts)
+    printed = _printed_columns(table, parts)
     own = [f"{name}, {unit_heading(unit)}" for name, unit in table.columns.items()]
     theirs = [f"{head}, {_as_printed(table, head)}, {part.heading}" for part, head in printed]
     heads = ["row", "seeds", *own, *theirs, "beside"]
@@ -64,7 +64,7 @@ def texts(table: Table) -> tuple[list[str], list[list[str]]]:
     return heads[:wide], [row[:wide] for row in rows]
 
 
-def printed_apart(table: Table) -> list[tuple[str, list[str], list[list[str]]]]:
+def tables_of_other_sets(table: Table) -> list[tuple[str, list[str], list[list[str]]]]:
     """Return heading, heads of columns and rows of each part that the paper measured on another test set, or
     of which it does not say the protocol: these do not stand beside numbers from here.
 
@@ -119,7 +119,7 @@ def _heads(part: Part) -> list[str]:
     return list(dict.fromkeys(chain.from_iterable(part.values.values())))
 
 
-def _printed(table: Table, parts: Sequence[Part]) -> list[tuple[Part, str]]:
+def _printed_columns(table: Table, parts: Sequence[Part]) -> list[tuple[Part, str]]:
     """Return every printed column of some parts of a table, with its part."""
     columns: list[tuple[Part, str]] = []
     for part in parts:
@@ -144,7 +144,7 @@ def _remarks(row: Row, parts: Sequence[Part]) -> list[str]:
     return [text for part in parts if (text := part.remarks.get(row.printed or ""))]
 
 
-def _beside(row: Row, table: Table) -> str:
+def _comparison_sentence(row: Row, table: Table) -> str:
     """Return the same as a sentence of its own."""
     remarks = "; ".join(dict.fromkeys(_remarks(row, table.parts)))
     return f"{row.printed}: {remarks}." if remarks else ""
@@ -159,7 +159,7 @@ def markdown(table: Table) -> str:
     heads, rows = texts(table)
     heading, names, told = differences(table)
     below = [f"## {heading}", "", *_lines(names, told), ""] if told else []
-    for heading, names, lines in printed_apart(table):
+    for heading, names, lines in tables_of_other_sets(table):
         below += [f"## {heading}", "", *_lines(names, lines), ""]
     notes = [f"- {note}" for note in _notes(table)]
     return "\n".join([f"# {table.title}", "", *_lines(heads, rows), "", *below, *notes, ""])
@@ -201,9 +201,9 @@ def latex(table: Table) -> str:
     heading, names, rows = differences(table)
     if rows:
         blocks.insert(1, (heading, names, rows))
-    beside = {text: None for row in table.rows if (text := _beside(row, table))}
-    notes = r"\\ ".join(map(_escaped, [*_notes(table), *beside]))
-    caption = rf"\caption{{{_escaped(table.title)}}}"
+    beside = {text: None for row in table.rows if (text := _comparison_sentence(row, table))}
+    notes = r"\\ ".join(map(_escape, [*_notes(table), *beside]))
+    caption = rf"\caption{{{_escape(table.title)}}}"
     body = [_tabular(*block) for block in blocks]
     ending = [rf"\par\footnotesize {notes}", r"\end{table}", ""]
     return "\n".join([r"\begin{table}", caption, *body, *ending])
@@ -211,15 +211,15 @@ def latex(table: Table) -> str:
 
 def _tabular(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return one block of the table, made smaller where it is wider than the page."""
-    head, *body = (" & ".join(map(_escaped, line[: len(heads)])) + r" \\" for line in [heads, *rows])
+    head, *body = (" & ".join(map(_escape, line[: len(heads)])) + r" \\" for line in [heads, *rows])
     begin = rf"\begin{{tabular}}{{l{'r' * (len(heads) - 1)}}}"
-    title = rf"\par\textit{{{_escaped(title)}}}\par"
+    title = rf"\par\textit{{{_escape(title)}}}\par"
     narrow = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
     top = [title, narrow, begin, r"\toprule", head, r"\midrule"]
     return "\n".join([*top, *body, r"\bottomrule", r"\end{tabular}}"])
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return "".join(LATEX.get(sign, sign) for sign in text)
 
 
@@ -230,7 +230,7 @@ def comma_separated(table: Table) -> str:
     Args:
         table: from ``execution.table.make``.
     """
-    printed = _printed(table, [part for part in table.parts if part.word == SAME])
+    printed = _printed_columns(table, [part for part in table.parts if part.word == SAME])
     ours = []
     for name, unit in table.columns.items():
         ours += [f"{name}{end}, {unit_heading(unit)}" for end in ("", " low", " high")]
@@ -358,7 +358,8 @@ def write(table: Table, folder: Path | str) -> dict[str, Path]:
     heading, names, compared = differences(table)
     below = [{"heading": heading, "names": names, "rows": compared}] if compared else []
     below += [
-        {"heading": title, "names": names, "rows": lines} for title, names, lines in printed_apart(table)
+        {"heading": title, "names": names, "rows": lines}
+        for title, names, lines in tables_of_other_sets(table)
     ]
     html = fill_template(
         "views/pages/table.html.j2",

@@ -80,12 +80,12 @@ def _correlation_over_models(claim: Claim, keys: list[str], table: pd.DataFrame)
     both = pd.DataFrame({"sum": table["rsum"], "other": table[keys].mean(axis=1, skipna=False)}).dropna()
     means = both.groupby("arm").mean()
     names = [name for name in means.index if claim.models != "gains" or name != BASELINE]
-    every, count = _together(claim, means), len(names)
-    without = [_together(claim, means.drop(name)) for name in names]
+    every, count = _joint_gain(claim, means), len(names)
+    without = [_joint_gain(claim, means.drop(name)) for name in names]
     return count * every - (count - 1) * np.array(without)
 
 
-def _together(claim: Claim, means: pd.DataFrame) -> float:
+def _joint_gain(claim: Claim, means: pd.DataFrame) -> float:
     """Return the mean gain in RSUM less that in the other number, in deviations over objectives, or how much
     more than ``ENOUGH`` both correlate.
     """

@@ -96,7 +96,7 @@ class Table:
     differences: list[Difference] = field(default_factory=list)
 
 
-def listed() -> list[dict[str, str]]:
+def list_tables() -> list[dict[str, str]]:
     """Return all tables and figures of the papers, in their order.
 
     Returns:
@@ -146,7 +146,7 @@ def make(
     typed += " --paper" * paper
     require(
         good,
-        f"no finished run of {path.stem} below {root}{_describe_others(path.stem, notebook, root)}; "
+        f"no finished run of {path.stem} below {root}{_describe_other_runs(path.stem, notebook, root)}; "
         f"`workbench grid {notebook} {file}{typed}` makes them",
         FileNotFoundError,
     )
@@ -175,7 +175,7 @@ def _trained_runs(
     return {row: by_row[row] for row in sorted(names, key=references.__contains__)}
 
 
-def _describe_others(name: str, notebook: str, root: Path | str) -> str:
+def _describe_other_runs(name: str, notebook: str, root: Path | str) -> str:
     """Return how many finished runs of a grid there are with other values, as part of a sentence."""
     others = [run for run in runs.list_runs(root, notebook) if name in run.arms and run.status == "ok"]
     if not others:

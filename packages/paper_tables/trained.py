@@ -22,7 +22,7 @@ from workbench import assets
 from workbench.execution import executors, grid, parameters
 from workbench.execution.library import find_file
 from workbench.formatting import format_number
-from workbench.metrics.crossed import crossed
+from workbench.metrics.crossed import crossed_variance
 from workbench.progress import Task
 from workbench.records import Rows, Values, require
 from workbench.registry import merge, require_known
@@ -63,7 +63,7 @@ class Job:
     seconds: float
 
     @property
-    def done(self) -> bool:
+    def is_done(self) -> bool:
         """Whether its run is there and good."""
         return self.folder.is_dir() and runs.read(self.folder).status == "ok"
 
@@ -212,7 +212,7 @@ def _recorded_pace(name: str, label: str, data: str) -> float:
 def describe_cost(jobs: Mapping[Key, Job]) -> str:
     """Return what remains to be trained, in a sentence."""
     unique = {job.folder: job for job in jobs.values()}
-    left = [job for job in unique.values() if not job.done]
+    left = [job for job in unique.values() if not job.is_done]
     arms, steps = len({arm for arm, _, _ in jobs}), sum(job.steps for job in left)
     minutes = format_number(sum(job.seconds for job in left) / 60, 0)
     return (
@@ -225,7 +225,7 @@ def folders(jobs: Mapping[Key, Job]) -> list[str]:
     """Return the folder of each training, a line each."""
     places = []
     for key, job in jobs.items():
-        ending = "" if job.done else " (not there)"
+        ending = "" if job.is_done else " (not there)"
         places.append(f"{_describe_key(key)}: {job.folder}{ending}")
     return places
 
@@ -248,7 +248,7 @@ def train_all(
     Returns:
         Arms that failed, with the reason.
     """
-    left = {job.folder: (key, job) for key, job in jobs.items() if not job.done}
+    left = {job.folder: (key, job) for key, job in jobs.items() if not job.is_done}
     failed = []
     with executors.executor(executor, Path(root), {}) as pool, Task("claims", len(left), "arms") as task:
         started = [(key, pool.submit(train_arm, job.config, job.folder)) for key, job in left.values()]
@@ -268,7 +268,9 @@ def lines_of_contrasts(chosen: Sequence[Claim], where: str, jobs: Mapping[Key, J
     """Return a line of the ledger, without its verdict, for each contrast and judge that finished runs
     answer.
     """
-    finished = {key: _measure_on_data(runs.read(job.folder), where) for key, job in jobs.items() if job.done}
+    finished = {
+        key: _measure_on_data(runs.read(job.folder), where) for key, job in jobs.items() if job.is_done
+    }
     sizes = {arm: job.images for (arm, _, _), job in jobs.items()}
     answered: list[dict[str, Any]] = []
     for claim in chosen:
@@ -362,7 +364,7 @@ def _scatter(
     for ran in by_seed:
         sides = [np.mean([by_image(run, where, key) for key in keys], axis=0) for run in ran]
         rows.append(sides[0] - sides[1] if len(sides) > 1 else sides[0])
-    parts = crossed(np.stack(rows) * claims.scale_of(claim, keys))
+    parts = crossed_variance(np.stack(rows) * claims.scale_of(claim, keys))
     return {"images": [round(parts.images, 6), round(parts.rest, 6), parts.counts[1]]}
 
 

@@ -69,7 +69,7 @@ def _place(name: str, numbers: list[int], size: tuple[int, int], edge: int) -> t
 
 
 @lru_cache(maxsize=64)
-def _cloth(side: int, pattern: str) -> Image.Image:
+def _pattern_mask(side: int, pattern: str) -> Image.Image:
     """Return a square mask of stripes or spots, in proportion to its side."""
     cloth, step = Image.new("L", (side, side)), side * 16 // 100
     if pattern == "striped":
@@ -149,7 +149,7 @@ def sprite(
     sheet.putpalette(list(itertools.chain.from_iterable(paints[name] for name in _PAINTS)))
     sheet = sheet.convert("RGB")
     if pattern != "plain":
-        cloth = _cloth(max(sheet.size), pattern).crop((0, 0, *sheet.size))
+        cloth = _pattern_mask(max(sheet.size), pattern).crop((0, 0, *sheet.size))
         sheet.paste(_MARKS[colour], (0, 0), ImageChops.multiply(cloth, main))
     sheet = ImageChops.multiply(sheet, shade).reduce(FINE)
     sheet.putalpha(alpha)

@@ -29,7 +29,7 @@ from scene_world.vocabulary import (
     RELATIONS,
     SIZES,
 )
-from workbench.english import article, listed, plural
+from workbench.english import article, join_words, plural
 from workbench.records import SceneGraph
 
 Triple = tuple[int, str, int]
@@ -287,7 +287,7 @@ class _Speaker:
         """Return a clause that says that things are there."""
         self.verbs += 1
         verb = "are" if self.is_plural(nodes[0]) else "is"
-        return f"there {verb} {listed([self.phrase(n) for n in nodes])}"
+        return f"there {verb} {join_words([self.phrase(n) for n in nodes])}"
 
 
 def _frame_clause(speaker: _Speaker, first: Triple | None, clauses: bool) -> tuple[str, bool]:
@@ -301,7 +301,9 @@ def _frame_clause(speaker: _Speaker, first: Triple | None, clauses: bool) -> tup
     things = [n for n, name in enumerate(names) if name not in BACKDROPS] or list(range(len(names)))
     named = [first[0]] if first else things
     core = (
-        speaker.existence_clause(named) if frame == "there is" else listed([speaker.phrase(n) for n in named])
+        speaker.existence_clause(named)
+        if frame == "there is"
+        else join_words([speaker.phrase(n) for n in named])
     )
     core += f" {speaker.tie(first)}" if first else ""
     speaker.verbs += frame in ("we see", "this picture shows")

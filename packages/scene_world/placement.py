@@ -74,7 +74,9 @@ class Thing:
         return replace(self, box=(x, bottom - h, x + w, bottom))
 
 
-def _thing(dice: Dice, names: tuple[str, ...], row: str, sizes: tuple[str, ...], groups: bool) -> Thing:
+def _random_thing(
+    dice: Dice, names: tuple[str, ...], row: str, sizes: tuple[str, ...], groups: bool
+) -> Thing:
     """Return a thing with random looks."""
     count = dice.pick((1, 1, 1, 2, 3)) if groups else 1
     looks = dice.pick(tuple(COLOURS)), dice.pick(("plain", *PATTERNS))
@@ -84,7 +86,7 @@ def _thing(dice: Dice, names: tuple[str, ...], row: str, sizes: tuple[str, ...],
 def single_column(dice: Dice) -> list[Thing]:
     """Return a column with one thing, on the ground or in the air."""
     row = dice.pick(("ground", "ground", "ground", "ground", "air"))
-    thing = _thing(dice, _WHO[row], row, tuple(SIZES), True)
+    thing = _random_thing(dice, _WHO[row], row, tuple(SIZES), True)
     height = thing.extent()[1]
     bottoms = (870, 910) if row == "ground" else (height + 40, max(height + 60, 480))
     return [thing.move_to(0, dice.between(*bottoms))]
@@ -95,8 +97,8 @@ def _perched_column(dice: Dice, surface: str, row: str, sunk: int) -> list[Thing
     ``surface`` (``"carries"`` or ``"holds"``); empty where it does not fit.
     """
     hosts = tuple(name for name, noun in NOUNS.items() if getattr(noun, surface))
-    host = _thing(dice, hosts, "ground", ("large",), False).move_to(0, dice.between(870, 910))
-    guest = _thing(dice, _WHO[row], row, ("small",), False)
+    host = _random_thing(dice, hosts, "ground", ("large",), False).move_to(0, dice.between(870, 910))
+    guest = _random_thing(dice, _WHO[row], row, ("small",), False)
     height, left, right = getattr(NOUNS[host.noun], surface)
     if host.flipped:
         left, right = 100 - right, 100 - left
@@ -114,8 +116,8 @@ def _perched_column(dice: Dice, surface: str, row: str, sunk: int) -> list[Thing
 
 def _front_column(dice: Dice) -> list[Thing]:
     """Return a small thing in front of a large one: it covers part of it, and at most two fifths."""
-    back = _thing(dice, _WHO["ground"], "ground", ("large",), False).move_to(0, dice.between(850, 880))
-    front = _thing(dice, _WHO["ground"], "front", ("small",), True)
+    back = _random_thing(dice, _WHO["ground"], "ground", ("large",), False).move_to(0, dice.between(850, 880))
+    front = _random_thing(dice, _WHO["ground"], "front", ("small",), True)
     w, (x0, y0, x1, y1) = front.extent()[0], back.box
     x = dice.between(x0 - w // 3, x1 - w + w // 3) if x1 - x0 > w // 3 else x0
     front = front.move_to(x, y1 + dice.between(60, 85))
@@ -126,8 +128,8 @@ def _front_column(dice: Dice) -> list[Thing]:
 
 def _above_column(dice: Dice) -> list[Thing]:
     """Return a thing in the air over one on the ground, with air between."""
-    low = _thing(dice, _WHO["ground"], "ground", tuple(SIZES), True).move_to(0, dice.between(870, 910))
-    high = _thing(dice, _WHO["air"], "air", tuple(SIZES), True)
+    low = _random_thing(dice, _WHO["ground"], "ground", tuple(SIZES), True).move_to(0, dice.between(870, 910))
+    high = _random_thing(dice, _WHO["air"], "air", tuple(SIZES), True)
     w, h = high.extent()
     top, shift = low.box[1] - 60, low.box[2] // 6
     if h + 30 > top:

@@ -116,7 +116,7 @@ def candidates_of(
 
 
 def rows_of_queries(split: Split, direction: str) -> Rows:
-    """``(Q,)`` image of each query of a direction."""
+    """Return ``(Q,)`` image of each query of a direction."""
     return np.arange(len(split.image_ids)) if direction.startswith("i") else split.own
 
 
@@ -245,7 +245,7 @@ def combine(
 
 
 def _large_enough(masks: Mask, belongs: sparse.csr_array, minimum: int) -> Mask:
-    """``(C,)`` whether a slice and its rest have enough images."""
+    """Return ``(C,)`` whether a slice and its rest have enough images."""
     inside = (masks.astype(np.float64) @ belongs > 0).sum(axis=1)
     outside = ((~masks).astype(np.float64) @ belongs > 0).sum(axis=1)
     return np.asarray((inside >= minimum) & (outside >= minimum))

@@ -122,7 +122,7 @@ def _contrast_block(values: Values, belongs: sparse.csr_array, masks: Mask, conf
 def _drawn_from_all(
     values: Values, all_counts: Values, all_sums: Values, slice_side: "_Side", rest_side: "_Side"
 ) -> tuple[Values, Values]:
-    """``(C,)`` variance and skewness of an effect if the queries of a slice were drawn from all."""
+    """Return ``(C,)`` variance and skewness of an effect if the queries of a slice were drawn from all."""
     mean = values.mean() if len(values) else 0.0
     centred = values - mean
     by_image = all_sums - mean * all_counts
@@ -141,7 +141,9 @@ def _drawn_from_all(
 
 
 def _p_type_three(scores: Values, skewness: Values) -> Values:
-    """Two-sided p values of standardised scores by Pearson's type III, at least those of the normal."""
+    """Return two-sided p values of standardised scores by Pearson's type III, at least those of the
+    normal.
+    """
     side = np.where(scores < 0, -1.0, 1.0)
     # the tail that matters is the upper one of a distribution that is turned around for negative scores
     distance, skew = np.abs(scores), skewness * side
@@ -190,7 +192,7 @@ def _inverse(numbers: Values | Rows) -> Values:
 
 
 def benjamini_hochberg(p: Values) -> Values:
-    """Adjust p values so that a level bounds the expected share of false discoveries.
+    """Return adjust p values so that a level bounds the expected share of false discoveries.
 
     Args:
         p: ``(N,)`` p values.
@@ -205,7 +207,7 @@ def benjamini_hochberg(p: Values) -> Values:
 
 
 def adjust(p: Values, rule: Rule) -> Values:
-    """Adjust p values for everything that was searched.
+    """Return adjust p values for everything that was searched.
 
     Args:
         p: ``(N,)`` p values.

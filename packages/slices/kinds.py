@@ -117,8 +117,8 @@ def first_answers(run: Result, direction: Way, judgements: str = "own") -> tuple
 
 
 def kinds_of_pairs(judge: Judge, split: Split, images: Rows, captions: Rows) -> Values:
-    """``(N, 7)`` what each image lacks of a caption, by ``ALL_KINDS``; 1 for binding and nothing. A row is
-    NaN where something of it is not known.
+    """Return ``(N, 7)`` what each image lacks of a caption, by ``ALL_KINDS``; 1 for binding and nothing. A
+    row is NaN where something of it is not known.
     """
     numbers = np.zeros((len(images), len(ALL_KINDS)))
     numbers[:, : len(KINDS)] = lacking(judge, images, captions)
@@ -191,7 +191,7 @@ def agreement(split: Split, images: Rows, captions: Rows) -> pd.DataFrame:
 
 
 def _stated_kinds(split: Split, captions: Rows) -> Values:
-    """``(N, 5)`` whether captions state something of each kind, by the graphs of the data."""
+    """Return ``(N, 5)`` whether captions state something of each kind, by the graphs of the data."""
     stated = np.zeros((len(captions), len(KINDS)), dtype=bool)
     for row, caption in enumerate(captions.tolist()):
         for statement in statements_of((split.caption_graphs or ())[caption]):

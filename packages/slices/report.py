@@ -11,7 +11,7 @@ import pandas as pd
 from slices.candidates import MINIMUM, candidates_of, frequent_words, rows_of_queries
 from slices.contrasts import Rule
 from slices.search import LEVEL, MOST, RULES, Findings, Slice, search_slices
-from workbench.english import listed
+from workbench.english import join_words
 from workbench.formatting import format_count, format_interval, format_number, format_p_value, format_value
 from workbench.metrics.blocks import best_items, by_rows
 from workbench.records import Field, Measurement, MetricKey, Rows, Split, Values, require
@@ -120,7 +120,7 @@ class SliceReport:
         )
 
     def sorted_queries(self, part: Slice) -> Rows:
-        """``(N,)`` rows of a slice's queries, those that make its effect first."""
+        """Return ``(N,)`` rows of a slice's queries, those that make its effect first."""
         rows = np.flatnonzero(part.mask & ~np.isnan(self.values))
         return rows[np.argsort(-np.sign(part.effect) * self.values[rows], kind="stable")]
 
@@ -141,7 +141,7 @@ class SliceReport:
         return np.asarray(rows[places])
 
     def first_answers(self, run: Result, rows: Rows) -> Rows:
-        """``(N,)`` first item of each of these queries."""
+        """Return ``(N,)`` first item of each of these queries."""
         scores = by_rows(run.any_scores())
         side = scores if self.direction == "i2t" else scores.T
         return np.asarray(best_items(side.cut(rows, np.arange(side.shape[1])), 1)[1][:, 0])
@@ -235,6 +235,6 @@ def fields_to_search(run: Result, by: Sequence[str] = ()) -> Mapping[str, Field]
 
 
 def _nothing_to_search(split: Split, minimum: int) -> str:
-    fields = listed([*split.fields]) or "no field"
+    fields = join_words([*split.fields]) or "no field"
     least = format_count(minimum, "image")
     return f"{split.name} has {fields}, and no slice of it has {least} with as many in the rest"

@@ -175,7 +175,9 @@ class _Step:
         return max(parents, key=lambda parent: float(strength[parent]), default=row)
 
     def _explains(self, parent: int, row: int) -> bool:
-        """Whether a condition is significant, and what it holds beside a slice is worse than the rest too."""
+        """Return whether a condition is significant, and what it holds beside a slice is worse than the rest
+        too.
+        """
         strength = self.contrasts.strength
         same_sign = np.sign(strength[parent]) == np.sign(strength[row])
         if not (same_sign and self.large[parent] and self.adjusted[parent] <= self.level):

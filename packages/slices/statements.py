@@ -183,7 +183,7 @@ class StatedByCaptions:
 
 
 def _states(graph: SceneGraph, statement: SceneGraph) -> bool:
-    """Whether a graph holds one statement, or a narrower one."""
+    """Return whether a graph holds one statement, or a narrower one."""
     if statement.relations:
         return any(_relation_holds(graph, statement, triple) for triple in graph.relations)
     name = statement.objects[0]
@@ -197,7 +197,7 @@ def _states(graph: SceneGraph, statement: SceneGraph) -> bool:
 
 
 def _attribute_holds(stated: str, wanted: str) -> bool:
-    """Whether an attribute means another one; a number is several, and numbers are equal or not."""
+    """Return whether an attribute means another one; a number is several, and numbers are equal or not."""
     if wanted not in NUMBERS:
         return _is_a(stated, wanted, "adj")
     if stated not in NUMBERS:

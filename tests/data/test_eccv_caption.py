@@ -59,7 +59,7 @@ def test_a_package_with_other_counts_is_refused(monkeypatch):
     with pytest.raises(
         ValueError, match=r"expected \(1, 2, 3, 4\) pairs and queries .* found \(22550, 11279, 1261, 1332\)"
     ):
-        eccv_caption._positives(eccv_caption._package_folder(), "eccv")
+        eccv_caption._read_positives(eccv_caption._package_folder(), "eccv")
 
 
 def test_unknown_splits_list_the_known():

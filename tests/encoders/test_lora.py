@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from tests.encoders.test_towers import a_batch
-from workbench.encoders._lora import is_adapter, plain
+from workbench.encoders._lora import is_adapter, name_without_adapters
 
 KINDS = ("vit", "vit-custom-text", "vit-siglip", "timm-vit", "coca")
 
@@ -41,7 +41,7 @@ def test_merged_adapters_give_what_the_adapters_gave(towers, kind):
     batch = a_batch(adapted)
     expected = vectors(adapted, batch)
     moved = vectors(towers(kind), batch)
-    adapted.network = adapted.merged()
+    adapted.network = adapted.merge_adapters()
     assert not any(map(is_adapter, adapted.state_dict()))
     assert adapted.state_dict().keys() == towers(kind).state_dict().keys()
     for one, other, before in zip(vectors(adapted, batch), expected, moved, strict=True):
@@ -76,7 +76,7 @@ def test_adapters_on_one_side_leave_the_other_to_train_as_without_them(towers, s
     other = {"image": "text", "text": "image"}[side]
     adapted, without = towers("vit", lora={"sides": side}), towers("vit")
     trained = {
-        plain(name)
+        name_without_adapters(name)
         for name, p in adapted.network.named_parameters()
         if p.requires_grad and not is_adapter(name)
     }
@@ -101,7 +101,7 @@ def test_the_update_is_alpha_over_rank_times_b_a(towers):
     layer = encoder.network.visual.transformer.resblocks[0].attn
     a, b = layer.lora_A["default"].weight, layer.lora_B["default"].weight
     expected = layer.base_layer.in_proj_weight + 6 / 2 * b @ a
-    merged = encoder.merged().visual.transformer.resblocks[0].attn.in_proj_weight
+    merged = encoder.merge_adapters().visual.transformer.resblocks[0].attn.in_proj_weight
     torch.testing.assert_close(merged, expected)
 
 

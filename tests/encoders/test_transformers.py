@@ -149,7 +149,7 @@ def test_adapters_at_zero_change_nothing_and_merge_exactly(kind, folders):
             torch.nn.init.normal_(parameter, std=0.1)
     with torch.no_grad():
         moved = adapted.images(batch).mean, adapted.texts(batch).mean
-        adapted.network = adapted.merged()
+        adapted.network = adapted.merge_adapters()
         merged = adapted.images(batch).mean, adapted.texts(batch).mean
     assert not any(map(is_adapter, adapted.state_dict()))
     for one, other, before in zip(merged, moved, answers[0], strict=True):

@@ -21,7 +21,7 @@ ncs = metrics.load("ncs").per_query
 
 def order(scores, grades, *, block=None):
     """``(queries, gallery)`` the grades in the order of the scores; 0 for a pair that nobody judged."""
-    return np.concatenate([part.known[part.codes] for _, part in lists(scores, grades, block=block)])
+    return np.concatenate([part.distinct[part.codes] for _, part in lists(scores, grades, block=block)])
 
 
 def by_key(found):

@@ -11,7 +11,7 @@ from scipy.stats import ttest_rel
 from tests.oracles import comparison as oracle
 from workbench.metrics import comparison, load
 from workbench.metrics.comparison import Difference, holm, holm_levels, most_different_queries, sign_test
-from workbench.metrics.crossed import crossed
+from workbench.metrics.crossed import crossed_variance
 from workbench.metrics.intervals import Draws
 from workbench.metrics.registry import Metric
 from workbench.records import MetricKey
@@ -305,7 +305,7 @@ def test_values_of_several_seeds_cover_their_scatter_and_need_no_order_of_seeds(
     means = b.mean(axis=1) - a.mean(axis=1)
     assert one.value == pytest.approx(means.mean())
     # resamples of images have the variance that mean squares have, and two imagined images are added to it
-    parts, largest = crossed(b - a), np.abs((b - a).mean(axis=0)).max() / 60
+    parts, largest = crossed_variance(b - a), np.abs((b - a).mean(axis=0)).max() / 60
     parts = replace(parts, images=parts.images + 2 * largest**2)
     assert one.high - one.value == pytest.approx(parts.half_width(), rel=0.05)
     (turned,) = comparison.paired_differences(by_run(a=a[::-1], b=b[::-1]), "a", alone(60))

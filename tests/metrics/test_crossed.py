@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import stdtrit
 
-from workbench.metrics.crossed import Crossed, crossed, crossed_interval
+from workbench.metrics.crossed import Crossed, crossed_interval, crossed_variance
 from workbench.metrics.seeds import t_interval
 from workbench.records import Values
 
@@ -27,7 +27,7 @@ def worlds(of_seeds: float, of_images: float, rest: float) -> Values:
 
 def test_by_hand():
     values = np.array([[1.0, 2.0, 6.0], [3.0, 6.0, 6.0]])
-    parts = crossed(values)
+    parts = crossed_variance(values)
     # seeds have means 3 and 5: variance 2, by 2 seeds; images 2, 4, 6: variance 4, by 3 images
     assert (parts.seeds, parts.images) == pytest.approx((1.0, 4 / 3))
     # what is left of the first row: 0, -1, 1; the second has the opposite: 4 / (1 * 2) = 2, by 6
@@ -74,4 +74,4 @@ def test_intervals_of_one_scatter_alone_cover_too_little_where_both_scatter():
 @pytest.mark.parametrize("values", [np.zeros((1, 5)), np.zeros((5, 1)), np.zeros(5), np.full((3, 3), np.nan)])
 def test_what_has_no_such_interval_is_refused(values):
     with pytest.raises(ValueError, match="values by seed and image"):
-        crossed(values)
+        crossed_variance(values)

@@ -24,7 +24,7 @@ def word(number):
 
 def whole_split(folder):
     """The Karpathy test split by the package's ids; its captions only name their image."""
-    own = eccv_caption._positives(eccv_caption._package_folder(), "original")[1]
+    own = eccv_caption._read_positives(eccv_caption._package_folder(), "original")[1]
     ids = np.load(eccv_caption._package_folder() / "coco_test_ids.npy").reshape(-1, 5).tolist()
     records = [
         {

@@ -157,7 +157,7 @@ def test_models_are_compared_slice_by_slice(case):
     town = both[0].values["t2i/R@1"][hurt].mean()
     assert differences.loc["t2i/R@1[place=town]", "value"] == pytest.approx(-town)
     assert differences["comparisons"].tolist() == [3, 3, 3]
-    assert "t2i/R@1[mean over place]" in compared.shown().index
+    assert "t2i/R@1[mean over place]" in compared.text_table().index
 
 
 @pytest.mark.parametrize("gallery", ["whole", "slice"])
@@ -193,7 +193,7 @@ def test_a_run_of_data_without_a_name_keeps_their_fields(case, tmp_path):
     before = {name: (field.of, field.kind, field.cells()) for name, field in split.fields.items()}
     assert {name: (f.of, f.kind, f.cells()) for name, f in opened.split.fields.items()} == before
     again = wb.compare(opened, by="language", keys=["t2i/R@1"])
-    assert "t2i/R@1[language=fr]" in again.shown().index
+    assert "t2i/R@1[language=fr]" in again.text_table().index
 
 
 def test_the_commands_measure_and_compare_slices(case, tmp_path, monkeypatch):

@@ -88,7 +88,7 @@ def test_a_member_is_its_name_or_its_name_and_options():
     assert config == Config(objective=config.objective, data={"name": "flickr8k"}, epochs=2)
     assert (config.objective.name, config.objective.options, config.epochs) == ("ditm", {"tau": 5}, 2)
     given = {"objective": {"name": "ditm", "tau": 5}, "data": {"name": "flickr8k"}, "epochs": 2}
-    assert config.given() == given
+    assert config.given_fields() == given
     assert isinstance(config, Settings)
 
 
@@ -140,7 +140,7 @@ def test_a_recipe_completes_what_is_not_given_and_only_from_random_heads():
     config = Config(objective="vsepp", lr=0.5)
     assert resolve(config).epochs == recipe["epochs"]
     assert resolve(config.replace(seed=1)).lr == 0.5
-    assert config.replace(seed=1).given() == {"objective": {"name": "vsepp"}, "lr": 0.5, "seed": 1}
+    assert config.replace(seed=1).given_fields() == {"objective": {"name": "vsepp"}, "lr": 0.5, "seed": 1}
     narrow = resolve(Config(objective="vsepp", image_encoder={"embed_dim": 8})).image_encoder
     assert (narrow.name, narrow.options["embed_dim"], narrow.options["pooling"]) == ("regions", 8, "max")
     # another start, encoders or features that are chosen: no recipe

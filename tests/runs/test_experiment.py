@@ -135,9 +135,9 @@ def test_any_validation_number_may_choose_the_epoch_and_rsum_stays(tiny, tmp_pat
     result = train(tiny(select=select, epochs=2), progress=False)
     assert all({"val/rsum", f"val/{select}"} <= row.keys() for row in result.history)
     chosen = [row[f"val/{select}"] for row in result.history]
-    assert result.kept == [chosen.index(max(chosen))]
+    assert result.kept_epochs == [chosen.index(max(chosen))]
     written = json.loads(result.save(tmp_path).read_text())
-    assert (written["select"], written["kept"], written["steps"]) == (select, result.kept, 18)
+    assert (written["select"], written["kept"], written["steps"]) == (select, result.kept_epochs, 18)
     assert json.loads((tmp_path / "config.json").read_text())["select"] == select
     # the number is that of an evaluation of the same model, and it is what the run's own test split would say
     source = result.model.source(result.split, every_signal=False)
@@ -150,7 +150,7 @@ def test_subsets_ranks_and_grades_may_choose_too(tiny, select):
     result = train(tiny(select=select), progress=False)
     values = [row[f"val/{select}"] for row in result.history]
     best = min(values) if select == "t2i/medr" else max(values)
-    assert result.kept == [values.index(best)]
+    assert result.kept_epochs == [values.index(best)]
 
 
 def test_a_number_that_validation_does_not_have_is_refused_before_the_first_step(tiny, monkeypatch):
@@ -164,7 +164,7 @@ def test_a_number_that_validation_does_not_have_is_refused_before_the_first_step
 def test_an_optimiser_that_does_nothing_keeps_epoch_0(tiny, monkeypatch):
     monkeypatch.setattr("torch.optim.AdamW.step", lambda *_, **__: None)
     result = train(tiny(), progress=False)
-    assert result.kept == [0]
+    assert result.kept_epochs == [0]
     assert result.history[0]["val/rsum"] == result.history[1]["val/rsum"]
 
 

@@ -109,7 +109,7 @@ def test_a_result_by_direction_is_saved_opened_and_compared(split, tmp_path):
     for turn in (lambda scores: scores, lambda scores: scores.T):
         np.testing.assert_array_equal(turn(opened.any_scores()).rows(), turn(result.any_scores()).rows())
     other = wb.evaluate(Prompted(), split, rounds=20)
-    assert "rsum" in wb.compare(opened, other).shown().index
+    assert "rsum" in wb.compare(opened, other).text_table().index
 
 
 @pytest.mark.parametrize("model", [Prompted(), TakesPrompt()], ids=["before the text", "given"])

@@ -178,8 +178,8 @@ def test_cut_lists_are_saved_opened_and_compared(whole, tmp_path):
     assert dict(opened) == dict(result)
     assert len(pd.read_parquet(tmp_path / "kept" / "rankings.parquet")) == 3 * CAPTIONS
     table = wb.compare(opened, whole)
-    assert list(table.shown().index) == ["t2i/R@1"]
-    assert "no difference" in table.shown().iloc[0, -1]
+    assert list(table.text_table().index) == ["t2i/R@1"]
+    assert "no difference" in table.text_table().iloc[0, -1]
     again = wb.evaluate(tmp_path / "kept", rounds=0)
     # the toy has no name by which its judgements are read again
     assert again["t2i/R@1"] == result["t2i/R@1"]

@@ -110,7 +110,7 @@ def test_a_saved_result_is_a_run_like_any_other(by_model, tmp_path, monkeypatch)
 def test_results_are_compared_and_shown(by_model, photos):
     noise = np.random.default_rng(0).normal(size=by_model.image.mean.shape).astype(np.float32)
     other = wb.evaluate(images=noise, texts=by_model.text.mean, data=photos, name="noise", rounds=50)
-    table = wb.compare(by_model, other).shown()
+    table = wb.compare(by_model, other).text_table()
     assert list(table) == ["in", "chance", "scenes", "noise", "noise - scenes"]
     assert "worse than scenes" in table.loc["rsum", "noise - scenes"]
     kept = wb.compare(by_model, other, keys=["rsum", "t2i/medr"]).numbers["chance"]
@@ -126,7 +126,7 @@ def test_a_result_is_evaluated_on_other_data_and_named_by_its_folder(by_model, p
     told = CliRunner().invoke(app, given)
     assert told.exit_code == 0, told.output
     assert list((tmp_path / "one" / "evaluations").iterdir())
-    table = wb.compare(tmp_path / "one", str(tmp_path / "two")).shown()
+    table = wb.compare(tmp_path / "one", str(tmp_path / "two")).text_table()
     assert "no difference" in table.loc["rsum"].iloc[-1]
     assert {"evaluate", "compare", "Config"} <= {*dir(wb)}
     with pytest.raises(ValueError, match="nothing to explore"):

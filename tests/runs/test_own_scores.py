@@ -116,7 +116,7 @@ def test_a_pair_scorer_is_saved_compared_and_explored_as_any_model(photos, tmp_p
     assert (kind.name, kind.model, store.read(tmp_path / "pairs").kind) == ("pairs", "", "evaluation")
     (opened,) = wb.open_runs([str(tmp_path / "pairs")])
     assert dict(opened) == dict(pairs)
-    assert wb.compare(opened, vectors).shown().loc["rsum", "ByColour - pairs"].endswith("pairs")
+    assert wb.compare(opened, vectors).text_table().loc["rsum", "ByColour - pairs"].endswith("pairs")
     assert wb.explore(pairs).query(text="a green thing")[0]["id"] == "green.png"
     assert check_model(Pairs())["images"].startswith("no vectors")
 

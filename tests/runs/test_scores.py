@@ -170,7 +170,7 @@ def test_scores_are_saved_opened_compared_and_explored(by_vectors, cosines, tmp_
     assert opened.name.endswith("/mine")
     assert dict(opened) == dict(result)
     np.testing.assert_array_equal(opened.scores, cosines)
-    verdict = wb.compare(opened, by_vectors).shown().loc["rsum"].iloc[-1]
+    verdict = wb.compare(opened, by_vectors).text_table().loc["rsum"].iloc[-1]
     assert "no difference" in verdict
     pd.testing.assert_frame_equal(wb.errors(opened), wb.errors(result))
     assert wb.explore(opened).query(image="2.png")[0]["id"] == SPLIT.caption_ids[int(cosines[2].argmax())]

@@ -158,7 +158,7 @@ def test_a_result_is_saved_opened_compared_and_asked_as_any_other(split, tmp_pat
     assert dict(wb.evaluate(opened, rounds=0)) == dict(result)
     other = wb.evaluate(opened, rounds=0, scoring={"scorer": "chan"})
     np.testing.assert_allclose(other.scores, scorer_of("chan").scores(result.image, result.text), atol=1e-6)
-    assert "rsum" in wb.compare(opened, other).shown().index
+    assert "rsum" in wb.compare(opened, other).text_table().index
     answered = Engine([opened]).scores(Question((Term("caption", 2),), "images"))[0]
     np.testing.assert_allclose(answered, result.scores[:, 2], atol=1e-6)
 

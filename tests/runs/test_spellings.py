@@ -124,9 +124,9 @@ def plain(setting: str, value: Any) -> Config:
 def test_each_spelling_of_a_setting_alone_is_the_setting(entrance: Callable[[list[Pair]], Config]) -> None:
     for setting in SETTINGS:
         value = values(setting)[0]
-        wanted = plain(setting, value).given()
+        wanted = plain(setting, value).given_fields()
         for pair in spellings(setting, value, rest_of(entrance)):
-            assert entrance([pair]).given() == wanted, pair
+            assert entrance([pair]).given_fields() == wanted, pair
 
 
 @settings(deadline=None)
@@ -138,7 +138,7 @@ def test_two_spellings_of_a_setting_are_the_setting_or_an_error_that_names_both(
     assume(layer[0][0] != layer[1][0] or entrance in TYPED)  # elsewhere a name stands once
     again = layer[0][0] == layer[1][0]  # of a name that is typed twice, the texts are compared
     if two[0] == two[1] and (not again or layer[0] == layer[1]):
-        assert entrance(layer).given() == plain(setting, two[0]).given()
+        assert entrance(layer).given_fields() == plain(setting, two[0]).given_fields()
         return
     with pytest.raises(ValueError, match="give it once") as refused:
         entrance(layer)
@@ -237,7 +237,7 @@ def test_a_copy_lays_changes_over_its_fields_and_checks_them():
     assert config.replace(objective={"margin": 0.3}).objective == ObjectiveConfig(name="vsepp", margin=0.3)
     assert config.replace(objective=ObjectiveConfig(name="vsepp")).objective.options == {}
     assert Config(data="flickr8k").replace(data={"size": 8}).data.name == "flickr8k"
-    assert config.replace(seed=1).given() == {"objective": {"name": "vsepp", "margin": 0.2}, "seed": 1}
+    assert config.replace(seed=1).given_fields() == {"objective": {"name": "vsepp", "margin": 0.2}, "seed": 1}
     assert config.replace(objective="dias").objective.options == {}
     with pytest.raises(ValueError, match="seed is -1"):
         config.replace(seed=-1)

@@ -49,7 +49,9 @@ def test_at_0_and_1_it_is_the_model_before_and_the_model_after_to_the_last_bit(r
 
 def test_in_between_every_weight_is_the_mean(run: Path):
     after = load_model(run)
-    sides = [weights_between(after, share).pair.image.merged().state_dict() for share in (0.0, 0.25, 1.0)]
+    sides = [
+        weights_between(after, share).pair.image.merge_adapters().state_dict() for share in (0.0, 0.25, 1.0)
+    ]
     for name, value in sides[1].items():
         mean = 0.75 * sides[0][name] + 0.25 * sides[2][name] if value.is_floating_point() else value
         torch.testing.assert_close(value, mean.nan_to_num(neginf=-torch.inf), atol=1e-6, rtol=1e-5)

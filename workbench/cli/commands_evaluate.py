@@ -121,9 +121,11 @@ def evaluate(  # noqa: PLR0913 - typer reads the options from the signature
     compared in float32, whatever their own type. Without --metrics, a run is measured by those of its
     configuration.
     """
-    how = _how(metrics, judge, by, rounds, qrels) | asdict(about_run(name, tag, note, root))
-    how |= _second((rerank, reranker, combine, weight), max_hours, out) | _scoring(scorer, wise_ft)
-    named = _named(model, pretrained, random_weights, truncate_dim, prompts), ((images, texts), scores, lists)
+    how = _measuring_options(metrics, judge, by, rounds, qrels) | asdict(about_run(name, tag, note, root))
+    how |= _reranking_options((rerank, reranker, combine, weight), max_hours, out)
+    how |= _scoring_options(scorer, wise_ft)
+    models = _model_options(model, pretrained, random_weights, truncate_dim, prompts)
+    named = models, ((images, texts), scores, lists)
     return _evaluate(run, named, (data, parameter, split), how, (device, precision, trusted), (root, as_json))
 
 
@@ -154,12 +156,14 @@ def _evaluate(
     with text_models.trusting_code(trusted):
         if run:
             return _evaluate_runs((run, root), targets, how | {"split": data[2]}, out, as_json)
-        elsewhere = _made_elsewhere(vectors, scores or [], lists or [])
-        evaluators = _opened(named, elsewhere, how, (out, root, len(targets)))
+        elsewhere = _source_options(vectors, scores or [], lists or [])
+        evaluators = _make_evaluators(named, elsewhere, how, (out, root, len(targets)))
         return _evaluate_models(evaluators, targets, (out, root), as_json)
 
 
-def _second(second: tuple[int, str, str, float | None], max_hours: float, out: str) -> dict[str, Any]:
+def _reranking_options(
+    second: tuple[int, str, str, float | None], max_hours: float, out: str
+) -> dict[str, Any]:
     """Return what scores pairs, and what is told of it, as ``wb.evaluate`` takes it."""
     how: dict[str, Any] = dict(zip(("rerank", "reranker", "combine", "weight"), second, strict=True))
     return how | {"max_hours": max_hours, "pairs_in": out, "say": partial(echo, err=True)}
@@ -175,7 +179,7 @@ def _targets(data: list[str] | None, parameter: list[str] | None, split: str, *,
     return [wb.runs.Target.read(name, options, split) for name in data]
 
 
-def _scoring(scorer: str, wise_ft: float | None) -> dict[str, Any]:
+def _scoring_options(scorer: str, wise_ft: float | None) -> dict[str, Any]:
     """Return how pairs are scored where that is not the way of the model, as ``wb.evaluate`` takes it."""
     scoring: dict[str, Any] = {} if wise_ft is None else {"wise_ft": wise_ft}
     if scorer.startswith("{"):
@@ -209,7 +213,7 @@ def _require_one_kind(run: list[str] | None, outside: bool, how: dict[str, Any])
     require(run or "wise_ft" not in how["scoring"], "--wise-ft is for finished runs; name one")
 
 
-def _how(
+def _measuring_options(
     metrics: list[str] | None,
     judge: str,
     by: list[str] | None,
@@ -225,7 +229,7 @@ def _how(
     return how if rounds is None else {**how, "rounds": rounds}
 
 
-def _made_elsewhere(vectors: tuple[str, str], scores: list[str], lists: list[str]) -> list[dict[str, Any]]:
+def _source_options(vectors: tuple[str, str], scores: list[str], lists: list[str]) -> list[dict[str, Any]]:
     """Return what models elsewhere have made, each as the options of ``wb.evaluate``: vectors, scores, and
     ranked lists, of which those of two directions are one.
     """
@@ -238,7 +242,7 @@ def _made_elsewhere(vectors: tuple[str, str], scores: list[str], lists: list[str
     return every + [{"runs": sources} for sources in runs_of(lists)]
 
 
-def _named(
+def _model_options(
     models: list[str] | None, pretrained: str, random_weights: bool, truncate_dim: int, prompts: str
 ) -> list[dict[str, Any]]:
     """Return the models that were named, each as ``wb.open_model`` takes it."""
@@ -252,7 +256,7 @@ def _named(
     return [{"model": model, **how} for model in models]
 
 
-def _opened(
+def _make_evaluators(
     models: list[dict[str, Any]],
     elsewhere: list[dict[str, Any]],
     how: dict[str, Any],

@@ -109,7 +109,7 @@ def explore(  # noqa: PLR0913 - typer reads the options from the signature
 
     with usage():
         wb.use_device(device, precision)
-        run = _with_tagged(run or [], tag or [], root)
+        run = _choose_runs(run or [], tag or [], root)
         require(not (run and model), "give runs, or --model with --images, not both")
         if images and run and len(run) == 1:
             model, run = str(runs.find(run[0], root).folder), []
@@ -142,7 +142,7 @@ def _explorer_notebook(
     return jupyter.write_explorer(names, root=root, on=on)
 
 
-def _with_tagged(names: list[str], tags: list[str], root: str) -> list[str]:
+def _choose_runs(names: list[str], tags: list[str], root: str) -> list[str]:
     """Return the runs that were named, or else those with tags.
 
     Raises:
@@ -212,7 +212,7 @@ def ls(
             entry["bytes"] = runs.size_of(run.folder)
             line["size"] = format_bytes(entry["bytes"])
         rows.append(line)
-        rows += map(_evaluation_row, run.elsewhere())
+        rows += map(_evaluation_row, run.evaluations_as_runs())
         entries.append(entry)
     bad = [f"{run.folder} is {run.status}" for run in listed if run.status.startswith(runs.UNREADABLE)]
     emit(entries, as_json, [*_run_lines(rows), *bad])

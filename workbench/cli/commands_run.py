@@ -272,7 +272,7 @@ def train(
             **parameters.override({}, values, parameters.parse_values({}, parse_pairs(parameter)))
         )
         if resume:
-            chosen = wb.Config(**standalone.resumed_fields(out, chosen.given()))
+            chosen = wb.Config(**standalone.resumed_fields(out, chosen.given_fields()))
         require_writable(out or "runs")
         ready = _prepare_config(chosen)
     stopped = usage((NonFiniteLossError,), code=1)

@@ -96,7 +96,7 @@ def tag(
     do build and explore.
     """
     folder = runs.find(run, root).folder
-    about = read_about(folder).merged(about_run("", words, ""))
+    about = read_about(folder).merge(about_run("", words, ""))
     for word in remove or []:
         require_known(f"{format_path(folder)} has no tag", word, about.tags)
     about = replace(about, tags=[word for word in about.tags if word not in (remove or [])])

@@ -232,7 +232,7 @@ def sources(path: Path) -> dict[str, str]:
             source, _, fields = line.removeprefix("# From ").partition(": ")
             source_of |= dict.fromkeys(fields.split(", "), source)
     out = {}
-    for field in typed_settings(wb.Config.read(path).given()):
+    for field in typed_settings(wb.Config.read(path).given_fields()):
         full = f"{field}.name." if field in MEMBERS else f"{field}."
         names = [name for name in source_of if full.startswith(f"{name}.")]
         out[field] = source_of[max(names, key=len)] if names else ""
@@ -243,7 +243,7 @@ def _preset_lines(path: Path) -> Iterator[str]:
     """Yield a configuration, line by line: what it is, and its values by where they are from."""
     yield f"{path.stem}: configuration"
     yield from ("", *textwrap.wrap(_first_comment(path), WIDTH))
-    values, origins = typed_settings(wb.Config.read(path).given()), sources(path)
+    values, origins = typed_settings(wb.Config.read(path).given_fields()), sources(path)
     for source in dict.fromkeys(origins.values()):
         yield from ("", f"From {source}:" if source else "Its file does not say from where:")
         yield from (f"  {name} = {values[name]!r}" for name in values if origins[name] == source)

@@ -116,7 +116,7 @@ def _slice_lines(title: str, slices: Sequence[Measurement]) -> list[str]:
 
 def comparison_lines(comparison: Any) -> list[str]:
     """Return a comparison as lines: its table, and what explains its intervals."""
-    table = comparison.shown().fillna("").reset_index(names="number")
+    table = comparison.text_table().fillna("").reset_index(names="number")
     return [*align_columns([list(table), *table.to_numpy().tolist()]), *comparison.remarks()]
 
 

@@ -61,7 +61,7 @@ def read_karpathy(
     rows = []
     paths = {}
     others = [part for part in PARTS if part not in parts]
-    for number, content in enumerate(_images(file), start=1):
+    for number, content in enumerate(_read_images(file), start=1):
         if isinstance(content, dict) and content.get("split") in others:
             continue
         where = f"{file.name} image {number}"
@@ -127,7 +127,7 @@ def _normalise_path(folder: Path, name: str) -> str:
     return name if PLAIN.fullmatch(name) else path_inside(folder, name)
 
 
-def _images(file: Path) -> list[Any]:
+def _read_images(file: Path) -> list[Any]:
     fails = f"is not whole: expected JSON to its end, found {format_count(file.stat().st_size, 'byte')}"
     content = parse_json(file.read_bytes(), file.name, fails)
     images = content.get("images") if isinstance(content, dict) else None
@@ -157,7 +157,7 @@ def read_precomp(folder: Path, part: str) -> tuple[list[Row], Array]:
         ValueError: the lengths of the files do not fit together, or the ids say that captions stand at the
             wrong image; the message names file, expected and found.
     """
-    captions, ids = _lines(folder / f"{part}_caps.txt"), _lines(folder / f"{part}_ids.txt")
+    captions, ids = _read_lines(folder / f"{part}_caps.txt"), _read_lines(folder / f"{part}_ids.txt")
     name = f"{part}_caps.txt"
     require(
         captions and len(captions) % EACH == 0,
@@ -168,10 +168,10 @@ def read_precomp(folder: Path, part: str) -> tuple[list[Row], Array]:
     for n, text in enumerate(captions):
         image = images[n // EACH]
         rows.append(Row(f"{name} line {n + 1}", image, text.strip(), f"{image}#{n % EACH}"))
-    return rows, _regions(folder / f"{part}_ims.npy", len(captions))
+    return rows, _read_regions(folder / f"{part}_ims.npy", len(captions))
 
 
-def _lines(file: Path) -> list[str]:
+def _read_lines(file: Path) -> list[str]:
     # only the end of a line ends it: captions hold other characters that splitlines would take for one
     lines = read_text(file).split("\n")
     return lines[:-1] if lines[-1] == "" else lines
@@ -199,7 +199,7 @@ def _image_ids(ids: list[str], captions: int, name: str) -> list[str]:
     return ids
 
 
-def _regions(file: Path, captions: int) -> Array:
+def _read_regions(file: Path, captions: int) -> Array:
     """Return ``(I, K, D)`` regions, a view of the file."""
     features = read_array(file, "is not whole: expected an array (N, K, D)")
     images, shape = captions // EACH, features.shape

@@ -72,14 +72,14 @@ def eccv_caption(
     images = {_coco_id(image): n for n, image in enumerate(base.image_ids)}
     captions = {int(caption): n for n, caption in enumerate(base.caption_ids) if caption.isdigit()}
     if complete:
-        _, own = _positives(folder, "original")
+        _, own = _read_positives(folder, "original")
         _require_same_ids("captions", own, captions)
         _require_same_ids("images", chain.from_iterable(own.values()), images)
     counted = "; they count into R, as in the package" if complete else ""
     judgements = {"own": base.judgements["own"]}
     notes = list(base.notes)
     for name in RULES:
-        positives = _positives(folder, name)
+        positives = _read_positives(folder, name)
         judgements[name] = _judgements(name, positives, images, captions, base, complete)
         absent = len(_pairs(positives)) - len(judgements[name].grades)
         if absent:
@@ -95,7 +95,7 @@ def _package_folder() -> Path:
     return Path(spec.submodule_search_locations[0]) / "data"
 
 
-def _positives(folder: Path, name: str) -> Positives:
+def _read_positives(folder: Path, name: str) -> Positives:
     image = _read_side(folder / f"{name}_image_to_caption.json")
     caption = _read_side(folder / f"{name}_caption_to_image.json")
     pairs = [sum(map(len, side.values())) for side in (image, caption)]

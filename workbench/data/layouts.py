@@ -88,7 +88,7 @@ def _read_annotations(file: Path, part: str, ask: Ask) -> tuple[list[Row], list[
     kind = dict[str, list[dict[str, Any]]]
     images, annotations = fields_of(content, kind, file.name, "images", "annotations")
     named = _names_by_id(images, file.name, ask)
-    about = {image.get("id"): _others(image, OF_IMAGES) for image in images}
+    about = {image.get("id"): _unread_cells(image, OF_IMAGES) for image in images}
     column = caption_column(annotations, file.name, ask.columns)
     others = {ours: name for ours, name in ask.columns.items() if ours != "caption"}
     if others == {"id": None}:
@@ -105,7 +105,7 @@ def _read_annotations(file: Path, part: str, ask: Ask) -> tuple[list[Row], list[
         with ask.problems.adding("missing caption", where):
             caption = field(annotation, (column,))
             require(caption is not None, f"{where} has no {column}, but {', '.join(annotation)}")
-            more = about[image] | _others(annotation, (*OF_ANNOTATIONS, column.partition(".")[0]))
+            more = about[image] | _unread_cells(annotation, (*OF_ANNOTATIONS, column.partition(".")[0]))
             record = {**more, "image": named[image], "caption": caption, "split": part}
             if "id" not in ask.columns:
                 record["id"] = annotation.get("id", n)
@@ -117,7 +117,7 @@ def _read_annotations(file: Path, part: str, ask: Ask) -> tuple[list[Row], list[
     return rows, [*named.values()], notes
 
 
-def _others(record: Mapping[str, Any], known: Sequence[str]) -> dict[str, Any]:
+def _unread_cells(record: Mapping[str, Any], known: Sequence[str]) -> dict[str, Any]:
     """Return what an image or a caption of MS-COCO has beside what is read, without what would be taken for
     that.
     """

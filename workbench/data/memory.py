@@ -194,7 +194,7 @@ def _rows(table: Any, names: Sequence[Any], part: str, ask: Ask) -> Iterator[_Ro
             )
             source: Any = ask.base / Path(path).expanduser() if path else partial(_readable_source, content)
             if not path and not _is_frame(table):
-                source = partial(_read_again, stored, n, column, image)
+                source = partial(_reread_image, stored, n, column, image)
             name = field(record, marks) if marks else _file_name(content)
             split = str(record.get("split", ""))
             place = f"{part}/{n}".lstrip("/")
@@ -228,7 +228,7 @@ def _without_decoding(table: Any, column: Any) -> Any:
     return table.select_columns([column]) if hasattr(table, "select_columns") else table
 
 
-def _read_again(stored: Any, row: int, column: Any, image: Any) -> Any:
+def _reread_image(stored: Any, row: int, column: Any, image: Any) -> Any:
     return _readable_source(_unwrap_single(field({column: stored[row][column]}, (image,))))
 
 

@@ -47,7 +47,7 @@ class RegionFiles:
         self.files = list(files)
         self.counts = list(counts) or [_count_regions(file) for file in self.files]
         if not each:
-            each = (max(self.counts), _features(self.files[0]).shape[1])
+            each = (max(self.counts), _read_features(self.files[0]).shape[1])
         self.shape = (len(self.files), *each)
 
     def __len__(self) -> int:
@@ -88,7 +88,7 @@ class RegionFiles:
         return boxes if boxes.max() <= 1 else None
 
     def _read(self, row: int) -> Array:
-        name, features = self.files[row].name, _features(self.files[row])[: self.counts[row]]
+        name, features = self.files[row].name, _read_features(self.files[row])[: self.counts[row]]
         width = self.shape[2]
         require(
             features.shape[1] == width,
@@ -121,7 +121,7 @@ def _count_regions(file: Path) -> int:
                 listed = ", ".join(map(str, counts))
                 require(possible, f"it says that {listed} of its {rows} rows are regions")
                 return int(counts[0])
-    return len(_features(file))
+    return len(_read_features(file))
 
 
 def locate(folder: Path, images: Sequence[str]) -> RegionFiles:
@@ -136,7 +136,7 @@ def locate(folder: Path, images: Sequence[str]) -> RegionFiles:
         FileNotFoundError: an image has none.
         ValueError: an image has two, or two images have the same one.
     """
-    files = [_file(folder, image) for image in images]
+    files = [_feature_path(folder, image) for image in images]
     first: dict[Path, str] = {}
     for image, file in zip(images, files, strict=True):
         other = first.setdefault(file, image)
@@ -147,7 +147,7 @@ def locate(folder: Path, images: Sequence[str]) -> RegionFiles:
     return RegionFiles(files)
 
 
-def _file(folder: Path, image: str) -> Path:
+def _feature_path(folder: Path, image: str) -> Path:
     path = PurePosixPath(image)
     stems = [str(path.with_suffix("")), path.stem]
     if digits := re.search(r"(\d+)$", path.stem):
@@ -165,7 +165,7 @@ def _file(folder: Path, image: str) -> Path:
     raise FileNotFoundError(f"{folder} has no regions of {image}: none of {listed}; write one file an image")
 
 
-def _features(file: Path) -> Array:
+def _read_features(file: Path) -> Array:
     """Return ``(K, D)`` of a file; those of an ``.npy`` are a view of it."""
     with reading_errors(file.name, FAILS, *NUMPY_ERRORS):
         if file.suffix == ".npy":

@@ -332,15 +332,15 @@ def _negatives(value: Any, captions: int) -> list[tuple[str, ...]]:
     listed = value.tolist() if hasattr(value, "tolist") else value
     nested = isinstance(listed, list | tuple) and any(isinstance(item, list | tuple) for item in listed)
     if not nested:
-        return [_false(listed)] * captions
+        return [_false_texts(listed)] * captions
     require(
         len(listed) == captions,
         f"negatives holds {len(listed)} lists for {format_count(captions, 'caption')}; give one for each",
     )
-    return list(map(_false, listed))
+    return list(map(_false_texts, listed))
 
 
-def _false(value: Any) -> tuple[str, ...]:
+def _false_texts(value: Any) -> tuple[str, ...]:
     """Return the texts of a field, none where it is empty."""
     empty = value is None or (not isinstance(value, list | tuple) and is_gap(value))
     return () if empty else tuple(filter(str.strip, caption_texts(value, column="negatives")))

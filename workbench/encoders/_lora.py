@@ -58,7 +58,7 @@ def is_adapter(name: str) -> bool:
     return any(part in name for part in ADDED)
 
 
-def plain(name: str) -> str:
+def name_without_adapters(name: str) -> str:
     """Return the name that a weight has without adapters."""
     return name.replace(WRAPPED, "")
 
@@ -94,7 +94,7 @@ def adapt(network: nn.Module, lora: Lora, side_of: Callable[[str], str]) -> None
         )
         peft.inject_adapter_in_model(config, owner)
     for name, parameter in network.named_parameters():
-        parameter.requires_grad_(is_adapter(name) or plain(name) in trained)
+        parameter.requires_grad_(is_adapter(name) or name_without_adapters(name) in trained)
 
 
 def _targets(network: nn.Module, lora: Lora, side_of: Callable[[str], str]) -> list[str]:
@@ -108,14 +108,14 @@ def _targets(network: nn.Module, lora: Lora, side_of: Callable[[str], str]) -> l
     for side in sides:
         names = [name for name, _ in network.named_modules() if name and side_of(name) == side]
         for target in lora.targets or (ATTENTION,):
-            some = list(_fitting(network, names, target, exact=bool(lora.targets)))
+            some = list(_fitting_names(network, names, target, exact=bool(lora.targets)))
             wanted = target if isinstance(target, str) else "attention whose weights can be adapted"
             require(some, f"lora: the {side} tower has no {wanted}; name layers in lora.targets")
             chosen += some
     return list(dict.fromkeys(chosen))
 
 
-def _fitting(
+def _fitting_names(
     network: nn.Module, names: list[str], target: str | tuple[str, ...], *, exact: bool
 ) -> Iterator[str]:
     """Yield names that a target fits; of layers that cannot have an adapter only those that were named.
@@ -145,7 +145,7 @@ def _problem(network: nn.Module, name: str) -> str:
     return ""
 
 
-def merged(network: nn.Module) -> nn.Module:
+def merge_adapters(network: nn.Module) -> nn.Module:
     """Return a copy of a model with its adapters added to the weights, or the model itself where it has none.
 
     Args:

@@ -419,7 +419,7 @@ def _build_model(description: Description, pretrained: str) -> tuple[Any, tuple[
         with reading_errors(wanted, "cannot be downloaded", RuntimeError), hub_access(wanted):
             return open_clip.create_model(description.name, pretrained=pretrained, weights_only=True), ()
     network = _instantiate(description)
-    return network, load_weights(network, _checkpoint(description, pretrained)) if pretrained else ()
+    return network, load_weights(network, _checkpoint_path(description, pretrained)) if pretrained else ()
 
 
 def set_padding(network: Any, description: Description) -> None:
@@ -448,7 +448,7 @@ def _require_tag(description: Description, tag: str) -> None:
         )
 
 
-def _checkpoint(description: Description, pretrained: str) -> Path:
+def _checkpoint_path(description: Description, pretrained: str) -> Path:
     require(
         pretrained not in assets.model_names() or pretrained == description.name,
         f"towers: the shipped weights {pretrained!r} fit model='{pretrained}', not {description.name!r}; "

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from workbench.encoders._lora import Lora, adapt, is_adapter, merged, plain
+from workbench.encoders._lora import Lora, adapt, is_adapter, merge_adapters, name_without_adapters
 from workbench.encoders._open_clip_towers import Branch, record_passes
 from workbench.encoders.base import Encoder, ParameterGroup
 from workbench.encoders.pooling import POOLINGS, LogVar, PoolingName
@@ -80,7 +80,7 @@ class TwoTowers(Encoder):
         """Return the tower that a weight of the model is part of, ``"image"`` or ``"text"``; empty = none."""
         raise NotImplementedError
 
-    def pools(self, name: str) -> bool:
+    def is_pooling_weight(self, name: str) -> bool:
         """Say whether a weight of the model serves its own pooled vectors only, and not its tokens."""
         raise NotImplementedError
 
@@ -166,9 +166,9 @@ class TwoTowers(Encoder):
         super().train(mode)
         for name, part in self.network.named_children():
             side = self.side_of(f"{name}.")
-            if self._frozen(side):
+            if self._is_frozen(side):
                 part.eval()
-            elif self._adapted(side):
+            elif self._is_adapted(side):
                 norms = (norm for norm in part.modules() if isinstance(norm, _BatchNorm))
                 for norm in norms:
                     norm.eval()
@@ -185,7 +185,7 @@ class TwoTowers(Encoder):
             levels: dict[int, dict[str, nn.Parameter]] = {}
             for name, parameter in self._of_side(side).items():
                 if parameter.requires_grad and not is_adapter(name):
-                    levels.setdefault(depth[plain(name)], {})[f"{role}.{name}"] = parameter
+                    levels.setdefault(depth[name_without_adapters(name)], {})[f"{role}.{name}"] = parameter
             out += [ParameterGroup(role, levels[level], level) for level in sorted(levels)]
             branch = branches[side]
             out += branch.groups(role) if branch else []
@@ -196,18 +196,18 @@ class TwoTowers(Encoder):
         """Bring uint8 pixels to the scale that the model reads."""
         return (pixels.to(self.mean.dtype) / 255 - self.mean) / self.std
 
-    def merged(self) -> Any:
+    def merge_adapters(self) -> Any:
         """Return the model of the other library with its adapters added to the weights."""
-        return merged(self.network)
+        return merge_adapters(self.network)
 
     def _is_head(self, name: str) -> bool:
         others = ("network.", "image_branch.", "text_branch.")
         return is_adapter(name) or not name.startswith(others)
 
-    def _frozen(self, side: str) -> bool:
+    def _is_frozen(self, side: str) -> bool:
         return {"image": self.freeze_image, "text": self.freeze_text}.get(side, False)
 
-    def _adapted(self, side: str) -> bool:
+    def _is_adapted(self, side: str) -> bool:
         return self.lora is not None and self.lora.on(side)
 
     def _of_side(self, side: str) -> dict[str, nn.Parameter]:
@@ -223,14 +223,14 @@ class TwoTowers(Encoder):
         """
         for name, parameter in self.network.named_parameters():
             side = self.side_of(name)
-            takes_part = bool(side) and not self._frozen(side)
-            unused = self.by_tokens and self.pools(name)
+            takes_part = bool(side) and not self._is_frozen(side)
+            unused = self.by_tokens and self.is_pooling_weight(name)
             parameter.requires_grad_(parameter.requires_grad and takes_part and not unused)
 
     def _add_adapters(self, lora: Lora) -> None:
         """Give towers adapters, and train nothing else of these towers."""
         for side in ROLES:
-            both = lora.on(side) and self._frozen(side)
+            both = lora.on(side) and self._is_frozen(side)
             require(
                 not both,
                 f"lora: freeze_{side} keeps the {side} tower as it is; leave it out, or name the other side "

@@ -15,7 +15,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from workbench.assets.tokenizers import CONTEXT
-from workbench.encoders._lora import Lora, plain
+from workbench.encoders._lora import Lora, name_without_adapters
 from workbench.encoders._open_clip import (
     CONFIG,
     WEIGHTS,
@@ -155,7 +155,7 @@ class Towers(TwoTowers):
         text = name.startswith("text.") if hasattr(self.network, "text") else not name.startswith("logit_")
         return "text" if text else ""
 
-    def pools(self, name: str) -> bool:
+    def is_pooling_weight(self, name: str) -> bool:
         """Say whether a weight of the model serves its own pooled vectors only, and not its tokens."""
         side = self.side_of(name)
         return bool(side) and is_projection(self.tower(side), name.removeprefix(self._start(side)))
@@ -169,7 +169,10 @@ class Towers(TwoTowers):
         out: dict[str, int] = {}
         for side in ("image", "text"):
             start = self._start(side)
-            out |= {f"{start}{plain(name)}": level for name, level in depths(self.tower(side)).items()}
+            out |= {
+                f"{start}{name_without_adapters(name)}": level
+                for name, level in depths(self.tower(side)).items()
+            }
         return out
 
     def _start(self, side: str) -> str:
@@ -201,7 +204,7 @@ class Towers(TwoTowers):
         }
         (place / CONFIG).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
         weights = {}
-        for name, value in self.merged().state_dict().items():
+        for name, value in self.merge_adapters().state_dict().items():
             stored = value.to(dtype) if value.is_floating_point() else value
             weights[name] = stored.detach().cpu().clone().contiguous()
         save_file(weights, place / WEIGHTS)

@@ -15,7 +15,7 @@ from PIL import Image
 from torch import Tensor, nn
 
 from workbench.assets import text_models
-from workbench.encoders._lora import Lora, plain
+from workbench.encoders._lora import Lora, name_without_adapters
 from workbench.encoders._open_clip_towers import depths_of
 from workbench.encoders._two_towers import TwoTowers
 from workbench.encoders.pooling import PoolingName
@@ -87,7 +87,7 @@ class Transformers(TwoTowers):
         self.prepared = Prepared(self.processor, model)
         mean, std = self.prepared.scale()
         self.mean, self.std = nn.Buffer(mean), nn.Buffer(std)
-        own, self._widths = self._measured()
+        own, self._widths = self._measure_widths()
         self.finish(own, embed_dim, pooling, 0, lora)
 
     @property
@@ -111,13 +111,13 @@ class Transformers(TwoTowers):
         """Return ``(N, D)`` pooled vectors, not yet normalised, ``(N, P, W)`` tokens and their mask."""
         tower = self.tower("image")
         inputs = self._image_inputs(pixels)
-        with _seen(tower) as outputs:
-            pooled = _pooled(self.network.get_image_features(**inputs))
+        with _record_outputs(tower) as outputs:
+            pooled = _pooled_vectors(self.network.get_image_features(**inputs))
         tokens = outputs[0].last_hidden_state
         if tokens.ndim == 4:
             tokens = tokens.flatten(2).transpose(1, 2)
         norm = getattr(tower, "post_layernorm", None)
-        projection = _linear(self.network, "visual_projection", tokens.shape[-1])
+        projection = _linear_projection(self.network, "visual_projection", tokens.shape[-1])
         # the CLIPs of transformers norm what they pool alone
         if norm is not None and projection is not None:
             tokens = norm(tokens)
@@ -144,10 +144,10 @@ class Transformers(TwoTowers):
         inputs = {"input_ids": (ids - 1).masked_fill(~real, self.tokenizer.pad_token_id or 0)}
         if "attention_mask" in self.tokenizer.model_input_names:
             inputs["attention_mask"] = real.long()
-        with _seen(self.tower("text")) as outputs:
-            pooled = _pooled(self.network.get_text_features(**inputs))
+        with _record_outputs(self.tower("text")) as outputs:
+            pooled = _pooled_vectors(self.network.get_text_features(**inputs))
         tokens = outputs[0].last_hidden_state
-        projection = _linear(self.network, "text_projection", tokens.shape[-1])
+        projection = _linear_projection(self.network, "text_projection", tokens.shape[-1])
         if not self.by_tokens and projection is not None:
             tokens = projection(tokens)
         back = places.argsort(dim=1)[:, :length]
@@ -162,7 +162,7 @@ class Transformers(TwoTowers):
         """Return the tower that a weight of the model is part of; empty = none, as a scale."""
         return next((side for side, starts in SIDES.items() if name.startswith(starts)), "")
 
-    def pools(self, name: str) -> bool:
+    def is_pooling_weight(self, name: str) -> bool:
         """Say whether a weight of the model serves its own pooled vectors only, and not its tokens."""
         return "_projection." in name.split(".layers.")[0] or name.partition(".")[2].startswith(POOLERS)
 
@@ -172,7 +172,7 @@ class Transformers(TwoTowers):
 
     def depth(self) -> dict[str, int]:
         """Return the depth of the weights of the model, by name."""
-        names = [plain(name) for name, _ in self.network.named_parameters()]
+        names = [name_without_adapters(name) for name, _ in self.network.named_parameters()]
         out: dict[str, int] = {}
         for side, towers in TOWERS.items():
             inner = {name.partition(".")[2]: name for name in names if name.startswith(towers)}
@@ -192,7 +192,7 @@ class Transformers(TwoTowers):
         return {"pixel_values": values, "pixel_attention_mask": real.int(), "spatial_shapes": shapes}
 
     @torch.no_grad()
-    def _measured(self) -> tuple[int, tuple[int, int]]:
+    def _measure_widths(self) -> tuple[int, tuple[int, int]]:
         """Return widths of the vectors, and of the tokens of images and of texts."""
         self.network.eval()
         _, image, _ = self.read_images(self.transform(Image.new("RGB", (64, 64)))[None])
@@ -233,9 +233,9 @@ class Prepared:
             ValueError: pixels of 0 to 255 cannot be had.
         """
         black, white = (Image.new("RGB", (64, 64), (value,) * 3) for value in (0, 255))
-        raw = [self._first(self(image)) for image in (black, white)]
+        raw = [self._sample_pixel(self(image)) for image in (black, white)]
         read = [
-            self._first(self.processor(images=[image], return_tensors="pt")["pixel_values"][0])
+            self._sample_pixel(self.processor(images=[image], return_tensors="pt")["pixel_values"][0])
             for image in (black, white)
         ]
         require(
@@ -245,7 +245,7 @@ class Prepared:
         std = 1 / (read[1] - read[0])
         return (-read[0] * std)[None], std[None]
 
-    def _first(self, pixels: Tensor) -> Tensor:
+    def _sample_pixel(self, pixels: Tensor) -> Tensor:
         """Return the middle pixel ``(3, 1, 1)`` of an image, or its first patch ``(1, W)``."""
         if pixels.ndim == 2:
             return pixels[:1].float()
@@ -329,7 +329,7 @@ def _mask_id(tokenizer: Any) -> int:
 
 
 @contextmanager
-def _seen(tower: nn.Module) -> Iterator[list[Any]]:
+def _record_outputs(tower: nn.Module) -> Iterator[list[Any]]:
     """Note within the block what a tower gives."""
     outputs: list[Any] = []
     hook = tower.register_forward_hook(lambda _, __, output: outputs.append(output))
@@ -339,13 +339,13 @@ def _seen(tower: nn.Module) -> Iterator[list[Any]]:
         hook.remove()
 
 
-def _pooled(output: Any) -> Tensor:
+def _pooled_vectors(output: Any) -> Tensor:
     """Return the vectors, which stand in an object in newer releases."""
     vectors: Tensor = getattr(output, "pooler_output", output)
     return vectors
 
 
-def _linear(network: nn.Module, name: str, width: int) -> Any:
+def _linear_projection(network: nn.Module, name: str, width: int) -> Any:
     """Return the linear projection of tokens, or ``None`` where there is no such thing."""
     layer = getattr(network, name, None)
     weight = getattr(layer, "weight", None)

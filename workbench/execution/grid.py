@@ -297,7 +297,7 @@ def plan(notebook: Path | str, grid: Mapping[str, Any], changes: Mapping[str, An
             raise
     changes = changes or {}
     below = merge_layers(grid.get("fixed") or {}, changes, rest=REST)
-    _check_apart(expand({**grid, "fixed": below}, None, known), out, changes)
+    _require_distinct(expand({**grid, "fixed": below}, None, known), out, changes)
     return out
 
 
@@ -327,7 +327,7 @@ def plan_file(
     return changes, grid, arms
 
 
-def _check_apart(before: Arms, after: Arms, changes: Mapping[str, Any]) -> None:
+def _require_distinct(before: Arms, after: Arms, changes: Mapping[str, Any]) -> None:
     """Refuse changes over the arms under which some become one run that differ in more than the seed where
     the changes lie below them.
     """

@@ -104,11 +104,11 @@ def _image_limit(opened: Sequence[runs.Run]) -> int:
     """Return how many images of the test split are shown; 0, all of them, where a run was measured on
     fewer.
     """
-    few = (0 < _images_measured(run) < FIRST_IMAGES for run in opened)
+    few = (0 < _count_measured_images(run) < FIRST_IMAGES for run in opened)
     return 0 if any(few) else FIRST_IMAGES
 
 
-def _images_measured(run: runs.Run) -> int:
+def _count_measured_images(run: runs.Run) -> int:
     """Return how many images a run was measured on; 0 = it does not say."""
     split = run.results.get("split")
     images = split.get("images") if isinstance(split, dict) else run.params.get("test_images")

@@ -138,11 +138,11 @@ def read_parameters(path: Path | str) -> dict[str, Parameter]:
     )
     with reading_errors(path, "has a cell of parameters that cannot be read", SyntaxError, MemoryError):
         lines = ast.parse(sources[0]).body
-    read = [_parameter(line, sources[0], f"{path}, parameters line {line.lineno}") for line in lines]
+    read = [_parse_parameter(line, sources[0], f"{path}, parameters line {line.lineno}") for line in lines]
     return {parameter.name: parameter for parameter in read}
 
 
-def _parameter(line: ast.stmt, source: str, place: str) -> Parameter:
+def _parse_parameter(line: ast.stmt, source: str, place: str) -> Parameter:
     if not (isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name) and line.value):
         raise ParameterError(f"{place}: write `name: type = value  # help`, got `{ast.unparse(line)}`")
     kind = ast.unparse(line.annotation)

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sized
 from typing import Any
 
-from workbench.english import listed
+from workbench.english import join_words
 from workbench.formatting import format_count, format_number, format_value
 from workbench.metrics.comparison import BETTER, WORSE
 from workbench.records import MetricKey
@@ -88,7 +88,7 @@ def _summarise_scene_graphs(results: Results) -> str:
     scores = [f"{format_value(results['metrics'][f'F1/{kind}'])} for {kind}" for kind in kinds]
     none = results["coverage"]["no relation"] / results["facts"]["captions"]
     return (
-        f"The parser's F1, in percent, is {listed(scores)}. "
+        f"The parser's F1, in percent, is {join_words(scores)}. "
         f"{format_value(none)} percent of the captions state no relation."
     )
 
@@ -170,12 +170,12 @@ def _summarise_hierarchy(results: Results) -> str:
 
 def _summarise_map(results: Results) -> str:
     gaps = [f"{format_number(results['metrics'][f'gap[{name}]'], 2)} in {name}" for name in results["models"]]
-    return f"The distance between the centres of images and captions is {listed(gaps)}."
+    return f"The distance between the centres of images and captions is {join_words(gaps)}."
 
 
 def _summarise_explorer(results: Results) -> str:
     ranks = [f"{results['metrics'][f'{name}: {OWN_RANK}']} in {name}" for name in results["models"]]
-    return f"The annotated image of \u201c{results['question']}\u201d has rank {listed(ranks)}."
+    return f"The annotated image of \u201c{results['question']}\u201d has rank {join_words(ranks)}."
 
 
 SENTENCES = {

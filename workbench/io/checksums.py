@@ -70,15 +70,15 @@ def _stamp(read: Callable[[int, int], bytes], size: int) -> int:
         pieces = [read(0, size)]
     else:
         pieces = [read(place, PIECE) for place in (0, (size - PIECE) // 2, size - PIECE)]
-    return _number(str(size).encode(), *pieces) or 1
+    return _hash_to_number(str(size).encode(), *pieces) or 1
 
 
 def text_stamp(text: str) -> int:
     """Return a checksum of 64 bits of a text, with a sign."""
-    return _number(text.encode())
+    return _hash_to_number(text.encode())
 
 
-def _number(*parts: bytes) -> int:
+def _hash_to_number(*parts: bytes) -> int:
     digest = hashlib.blake2b(digest_size=8)
     for part in parts:
         digest.update(part)

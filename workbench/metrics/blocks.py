@@ -173,7 +173,7 @@ def reranked(
     pairs, place = np.unique(names, return_inverse=True)
     first, second = np.divmod(pairs, captions)
     old = np.zeros(0) if weight is None else at_pairs(rows, first, second)
-    values = combined(old, score(first, second), weight)
+    values = combine_stages(old, score(first, second), weight)
     # in twice the digits, so that no two scores become one
     below = np.float64(max(part.max() for _, part in blocks(rows, rows.shape))) - values.min() + 1
     rest = RowScores(lambda some, items: rows.make(some, items) - below, rows.shape)
@@ -192,13 +192,13 @@ def reranked_row(scores: Array, k: int, score: Callable[[Rows], Array], weight: 
         weight: see there.
     """
     items = _best_pairs(by_rows(scores[None]), k)[1]
-    values = combined(scores[items], score(items), weight)
+    values = combine_stages(scores[items], score(items), weight)
     out: Array = scores - (np.float64(scores.max()) - values.min() + 1)
     out[items] = values
     return out
 
 
-def combined(old: Array, new: Array, weight: float | None) -> Array:
+def combine_stages(old: Array, new: Array, weight: float | None) -> Array:
     """Combine scores ``(N,)`` of two stages: the new ones alone, or their weighted sum with the old ones."""
     if weight is None:
         return np.asarray(new, np.float64)

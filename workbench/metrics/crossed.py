@@ -60,7 +60,7 @@ class Crossed:
         return float(stdtrit(self.freedom, (1 + confidence) / 2) * self.variance**0.5)
 
 
-def crossed(values: Values) -> Crossed:
+def crossed_variance(values: Values) -> Crossed:
     """Estimate the variance of the mean of some values from their mean squares.
 
     Args:
@@ -69,7 +69,8 @@ def crossed(values: Values) -> Crossed:
     Raises:
         ValueError: fewer, or a value is not finite.
 
-    >>> parts = crossed(np.array([[0.0, 2.0], [1.0, 3.0]]))  # seeds differ by 1, images by 2, and no rest
+    >>> # seeds differ by 1, images by 2, and no rest
+    >>> parts = crossed_variance(np.array([[0.0, 2.0], [1.0, 3.0]]))
     >>> parts.seeds, parts.images, parts.rest  # 0.5 / 2, 2.0 / 2, 0
     (0.25, 1.0, 0.0)
     """
@@ -100,5 +101,5 @@ def crossed_interval(values: Values, confidence: float = CONFIDENCE) -> tuple[fl
     Raises:
         ValueError: as ``crossed``.
     """
-    mean, half = float(values.mean()), crossed(values).half_width(confidence)
+    mean, half = float(values.mean()), crossed_variance(values).half_width(confidence)
     return mean - half, mean + half

@@ -75,7 +75,7 @@ def declared_numbers(
         beside |= {name: decide(comparisons, other, examples)[0] for name, other in others}
         values, tied = decide(comparisons, score, examples)
         column = _Column(comparisons, values, tied, chance, beside)
-        yield from _numbers(column, benchmark, draws)
+        yield from _measure_column(column, benchmark, draws)
 
 
 def draws_of_units(drawn_with: Rows, unit: str, rounds: int = ROUNDS, seed: int = SEED) -> UnitDraws:
@@ -139,7 +139,7 @@ def _row(metric: str, tied: int) -> Metric:
     return Metric.row(metric, ratio, "all comparisons of the example hold", ties=ties)()
 
 
-def _numbers(
+def _measure_column(
     column: _Column, benchmark: Benchmark, draws: Draws
 ) -> Iterator[tuple[Measurement, Values | None]]:
     everything = np.ones(len(column.values), dtype=bool)

@@ -139,8 +139,8 @@ class Evidence:
             f"scores are {tuple(self.scores.shape)}, the judgements are {(images, captions)}",
         )
         require(
-            len(self.whose) == captions,
-            f"own has {len(self.whose)} rows for {captions} captions: give the image row of each",
+            len(self.caption_image) == captions,
+            f"own has {len(self.caption_image)} rows for {captions} captions: give the image row of each",
         )
         require(
             self.ranked is None or self.folds == 1,
@@ -148,7 +148,7 @@ class Evidence:
         )
 
     @cached_property
-    def whose(self) -> Rows:
+    def caption_image(self) -> Rows:
         """``(T,)`` image row of each caption."""
         if self.own is not None:
             return self.own
@@ -164,12 +164,12 @@ class Evidence:
         images, captions = (np.arange(size) for size in self.judged.shape)
         scores = by_rows(self.scores)
         if self.without_own:
-            scores = without(scores, self.whose, captions)
+            scores = without(scores, self.caption_image, captions)
         if self.folds == 1:
             return [(images, captions, scores, self.judged, by_rows(self.judged))]
         out = []
         for rows in np.split(images, self.folds):
-            of_fold = np.flatnonzero(np.isin(self.whose, rows))
+            of_fold = np.flatnonzero(np.isin(self.caption_image, rows))
             judged = _restrict_grades(self.judged, rows, of_fold)
             out.append((rows, of_fold, scores.cut(rows, of_fold), judged, by_rows(judged)))
         return out
@@ -193,7 +193,7 @@ class Evidence:
         return {f"{name} {level}": np.flatnonzero(number == level) for level in levels}
 
     @cached_property
-    def grouped(self) -> dict[str, dict[str, Ranks]]:
+    def group_ranks(self) -> dict[str, dict[str, Ranks]]:
         """By direction and group, the ranks of images among its captions, and of its captions among all
         images.
         """
@@ -202,7 +202,7 @@ class Evidence:
         every = np.arange(self.judged.shape[0])
         relevant, scores = self.relevant["i2t"], self.galleries[0][2]
         for name, captions in self.groups.items():
-            inside = np.isin(np.arange(len(self.whose)), captions)
+            inside = np.isin(np.arange(len(self.caption_image)), captions)
             out["t2i"][name] = replace(whole, counts=whole.counts * inside)
             out["i2t"][name] = rank(scores.cut(every, captions), relevant.within(captions))
         return out
@@ -241,11 +241,11 @@ class Evidence:
                 raise ValueError(
                     f"{rows[0].name}: give labels, the data set's own pairs, beside the judgements"
                 )
-            by_labels = replace(self, judged=self.labels, own=self.whose)
+            by_labels = replace(self, judged=self.labels, own=self.caption_image)
             for (queries, labels), (_, truth) in zip(by_labels.ranks(direction), self.ranks(direction)):
                 yield queries, (labels, truth)
         elif need == "groups":
-            ranks = self.grouped[direction] if self.groups and direction in ("i2t", "t2i") else {}
+            ranks = self.group_ranks[direction] if self.groups and direction in ("i2t", "t2i") else {}
             if ranks:
                 yield np.arange(len(next(iter(ranks.values())).counts)), ranks
         elif direction in ("i2t", "t2i"):
@@ -276,7 +276,7 @@ class Evidence:
                 queries = captions
                 scores, grades = scores.T, grades.T
             if need == "scores":
-                yield queries, Side(scores, grades, direction, self.whose, self.without_own)
+                yield queries, Side(scores, grades, direction, self.caption_image, self.without_own)
                 continue
             for first, part in lists(scores, grades, depth=depth, width=width):
                 yield queries[first : first + len(part.scores)], part
@@ -327,7 +327,7 @@ def walk(
         ValueError: a score is NaN.
     """
     metrics = [*chain.from_iterable(row.parts(evidence) for row in load_all(rows))]
-    draws = Draws(evidence.whose, evidence.judged.shape[0], rounds, seed, evidence.folds)
+    draws = Draws(evidence.caption_image, evidence.judged.shape[0], rounds, seed, evidence.folds)
     directions = [
         way for way in ("i2t", "t2i", *evidence.within) if subset is None or way in subset.directions
     ]
@@ -398,11 +398,11 @@ def _by_query(
                     if known and direction in ("i2t", "t2i"):
                         out[row, k][1, queries] = row.by_chance(read, k)
                         out[row, k][2, queries] = row.at_best(read, k)
-    mask = _counted(evidence, direction, subset, size)
+    mask = _counting_queries(evidence, direction, subset, size)
     return out if mask is None else {key: np.where(mask, values, np.nan) for key, values in out.items()}
 
 
-def _counted(evidence: Evidence, direction: str, subset: Subset | None, size: int) -> Mask | None:
+def _counting_queries(evidence: Evidence, direction: str, subset: Subset | None, size: int) -> Mask | None:
     """Return ``(queries,)`` which queries count: those of the subset that the judgements ask; ``None`` =
     all.
     """
@@ -451,7 +451,7 @@ def report_resampled(
     gallery: int,
     ends: tuple[float, float],
 ) -> Measurement:
-    """One number whose resamples are known, with its interval and contract, see ``report_number``.
+    """Return one number whose resamples are known, with its interval and contract, see ``report_number``.
 
     Args:
         row: the metric.

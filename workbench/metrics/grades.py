@@ -36,7 +36,7 @@ class Lists:
     width: int = 0
 
     @cached_property
-    def known(self) -> Values:
+    def distinct(self) -> Values:
         """``(G,)`` distinct grades, ascending, after a leading 0 for "not judged"."""
         distinct = np.unique(self.grades)
         return np.append(0.0, distinct[~np.isnan(distinct)])
@@ -46,8 +46,10 @@ class Lists:
         """``(queries, gallery)`` the grades in the order of the scores, best score first, as indices into
         ``known``: among equal scores the lower grade stands first, pairs that nobody judged (0) last.
         """
-        codes = np.where(np.isnan(self.grades), 0, np.searchsorted(self.known[1:], self.grades) + 1)
-        return _order_codes(self.scores, codes, len(self.known)).astype(np.min_scalar_type(len(self.known)))
+        codes = np.where(np.isnan(self.grades), 0, np.searchsorted(self.distinct[1:], self.grades) + 1)
+        return _order_codes(self.scores, codes, len(self.distinct)).astype(
+            np.min_scalar_type(len(self.distinct))
+        )
 
     @cached_property
     def listed(self) -> Mask:

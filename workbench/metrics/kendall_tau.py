@@ -29,7 +29,7 @@ def kendall_tau(found: Lists, k: int | None = None) -> Values:
     """
     from workbench.metrics.compiled import discordant_pairs  # slow to import
 
-    discordant, pairs = discordant_pairs(found.codes.astype(np.int64), len(found.known))
+    discordant, pairs = discordant_pairs(found.codes.astype(np.int64), len(found.distinct))
     return 1 - 2 * ratio(discordant, pairs)
 
 

@@ -59,9 +59,9 @@ class Ndcg(Metric):
         >>> Ndcg().per_query(found).round(4).tolist()  # (1/log2(3) + 1/2) / (1 + 1/log2(3))
         [0.6934]
         """
-        least = found.known.min()
+        least = found.distinct.min()
         require(least >= 0, f"nDCG needs grades >= 0, the least is {least}: shift them, and say so")
-        gains = found.known if self.gain == "linear" else np.exp2(found.known) - 1
+        gains = found.distinct if self.gain == "linear" else np.exp2(found.distinct) - 1
         discount = 1 / np.log2(2 + np.arange(found.codes.shape[1]))[:k]
         best = np.sort(found.codes, axis=1, kind="stable")[:, ::-1]
         return ratio(*(gains[rows[:, :k]] @ discount for rows in (found.codes, best)))

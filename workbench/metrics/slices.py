@@ -74,7 +74,7 @@ def measure_slices(
 
 
 def _is_measured(values: Values, direction: str, draws: Draws) -> bool:
-    """Whether each direction that a number is made of has a query that counts."""
+    """Return whether each direction that a number is made of has a query that counts."""
     size = len(values) if direction else draws.images + len(draws.own)
     parts = [values[:size]] if direction else [values[: draws.images], values[draws.images : size]]
     return not any(np.isnan(part).all() for part in parts)

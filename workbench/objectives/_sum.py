@@ -45,11 +45,11 @@ def parse_sum(name: str) -> Addends:
             f"objective {name!r}: {text.strip()!r} is named twice; "
             f"name each term once, with its whole weight",
         )
-        terms[term] = _weight(name, found["weight"])
+        terms[term] = _parse_weight(name, found["weight"])
     return out
 
 
-def _weight(name: str, text: str | None) -> float:
+def _parse_weight(name: str, text: str | None) -> float:
     try:
         weight = 1.0 if text is None else float(text)
     except ValueError:

@@ -160,7 +160,7 @@ class AAHR(Objective):
         # Layers and similarities of the graph would be taken to half precision by an autocast around this.
         with torch.autocast(image.mean.device.type, enabled=False):
             contrast = self._released_contrast if self.released else self._contrast_with_banks
-            terms = self.weighted(
+            terms = self.weighted_terms(
                 triplet=lambda: self._triplet_loss(self.scores(image, text), batch),
                 pga=lambda: self._alignment_loss(image.mean, text.mean, batch),
                 mcl=lambda: contrast(image, text, batch),
@@ -238,14 +238,14 @@ class AAHR(Objective):
 
     def _neighbourhood_terms(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
         if not self._has_begun(self.graph.after):
-            return self.weighted(
+            return self.weighted_terms(
                 **dict.fromkeys(("nsi", "nsi_cross", "nsi_pga"), lambda: image.mean.sum() * 0)
             )
         v, u = self.neighbourhood(image, text)
         plain_v, plain_u = image.mean, text.mean
         if self.released:
             plain_v, plain_u = local_of(image), local_of(text)
-        return self.weighted(
+        return self.weighted_terms(
             nsi=lambda: self._triplet_loss(cosine(v, u), batch),
             nsi_cross=lambda: (
                 self._triplet_loss(cosine(plain_v, u), batch) + self._triplet_loss(cosine(v, plain_u), batch)

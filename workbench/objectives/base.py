@@ -152,7 +152,7 @@ class Objective(Checked, nn.Module):
             self.terms, f"{type(self).__name__}: all weights are 0; give at least one of {', '.join(weights)}"
         )
 
-    def weighted(self, **terms: Callable[[], Tensor]) -> dict[str, Tensor]:
+    def weighted_terms(self, **terms: Callable[[], Tensor]) -> dict[str, Tensor]:
         """Return the wanted terms, each times its weight; the others are not computed."""
         return {name: self.weights[name] * term() for name, term in terms.items() if self.wants(name)}
 

@@ -186,13 +186,13 @@ class CORA(Objective):
         """Return terms ``hard``, ``contrastive`` and ``specificity``, those that have a weight."""
         plain = self.scores(image, replace(text, entities=None, owner=None, labels=None))
         positives = batch.positives
-        terms = self.weighted(
+        terms = self.weighted_terms(
             hard=lambda: torch.stack([*self.triplets(plain, positives, self.margin, "mean").values()]).sum()
         )
         if text.entities is None or text.owner is None or not self.wants("contrastive", "specificity"):
             return terms
         owner, found = text.owner, similarity.cosine(image.mean, text.entities)
-        return terms | self.weighted(
+        return terms | self.weighted_terms(
             contrastive=lambda: joint_contrastive(
                 torch.cat([plain, found], dim=1),
                 torch.cat([positives, self.entity_positives(text, owner, batch)], dim=1),

@@ -168,7 +168,7 @@ class DAA(Objective):
         if self.ranks == "released":
             scores, relevance = scores[batch.own], relevance[batch.own]
         turned = scores.T  # made first, since gradients add up in the order of what was made
-        return terms | self.weighted(
+        return terms | self.weighted_terms(
             asp_i2t=lambda: 1 - average_semantic_precision(scores, relevance, **self.asp),
             asp_t2i=lambda: 1 - average_semantic_precision(turned, relevance.T, **self.asp),
         )

@@ -192,7 +192,7 @@ class DIAS(Objective):
         self.selections = Selections(**rule_by_name(selection)).in_order()
         # of inter and intra, each of rows (images) and of columns (captions)
         start = torch.tensor([[selection.start] * 2 for selection in self.selections])
-        learned = any(selection.learned for selection in self.selections)
+        learned = any(selection.has_learned_beta for selection in self.selections)
         self.beta = nn.Parameter(start) if learned else nn.Buffer(start, persistent=False)
         self.declare()
         if scorer != "dual":
@@ -213,7 +213,7 @@ class DIAS(Objective):
         images, captions = first_captions(batch)
         if self.wants("loc", "inter"):
             scores = full_precision(self.scores(image, text))
-        return self.weighted(
+        return self.weighted_terms(
             loc=lambda: (
                 self._triplet_loss(scores, batch.positives) + self._triplet_loss(scores.T, batch.positives.T)
             ),

@@ -163,7 +163,7 @@ class DITM(Objective):
             "i2t": triplet(scores, positives, margin=of_image, **how),
             "t2i": triplet(turned, positives.T, margin=of_text, **how),
         }
-        return terms | self.weighted(
+        return terms | self.weighted_terms(
             ordering=lambda: ordering_loss(
                 scores,
                 batch.belongs,

@@ -101,16 +101,16 @@ class HREM(Objective):
         """Return terms ``triplet``, ``enhanced``, ``cross`` and ``kl``."""
         # Layers and relevance would be taken to half precision by an autocast around this.
         with torch.autocast(image.mean.device.type, enabled=False):
-            terms = self.weighted(triplet=lambda: self._triplet_loss(self.scores(image, text), batch))
+            terms = self.weighted_terms(triplet=lambda: self._triplet_loss(self.scores(image, text), batch))
             if not self.inputs:
                 return terms
             if int(self.steps) < self.after:
-                return terms | self.weighted(
+                return terms | self.weighted_terms(
                     **dict.fromkeys(("enhanced", "cross", "kl"), lambda: image.mean.sum() * 0)
                 )
             plain, learnt = self.relevance(image, text)
             v, u = self.attend_to_neighbours(image.mean, text.mean, plain, learnt)
-            return terms | self.weighted(
+            return terms | self.weighted_terms(
                 enhanced=lambda: self._triplet_loss(cosine(v, u), batch),
                 cross=lambda: (
                     self._triplet_loss(cosine(image.mean, u), batch)

@@ -98,7 +98,7 @@ class InfoNCE(Objective):
             reduction=self.reduction,
             extra_positives=self.extra_positives,
         )
-        return self.weighted(i2t=lambda: i2t, t2i=lambda: t2i)
+        return self.weighted_terms(i2t=lambda: i2t, t2i=lambda: t2i)
 
     @torch.no_grad()
     def after_step(self, image: Embedding, text: Embedding, batch: Batch) -> None:

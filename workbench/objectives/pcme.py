@@ -139,7 +139,7 @@ class PCME(Objective):
         drawn = self._draw_both(image, text) if self.variant.drawn else None
         if drawn:  # the bottleneck reads the samples of the scores
             image, text = replace(image, mean=drawn[0].mean(1)), replace(text, mean=drawn[1].mean(1))
-        return self.weighted(
+        return self.weighted_terms(
             match=lambda: matching_loss(
                 self._log_odds(*drawn) if drawn else self.scores(image, text), batch.targets, self.reduction
             ),

@@ -108,7 +108,7 @@ class PCMEPP(Objective):
         """Return terms ``match``, ``pseudo`` (0 in warm-up epochs) and ``vib``."""
         logits = self.scale * full_precision(self.scores(image, text)) + self.shift
         labels = smooth_labels(batch.targets.to(logits.dtype), self.label_smoothing)
-        return self.weighted(
+        return self.weighted_terms(
             match=lambda: matching_loss(logits, labels, self.reduction),
             pseudo=lambda: self._pseudo_loss(logits, labels),
             vib=lambda: both_bottlenecks(image, text, self.reduction),

@@ -80,7 +80,7 @@ class RINCE(Objective):
             "variant": self.variant,
             "reduction": self.reduction,
         }
-        return self.weighted(
+        return self.weighted_terms(
             i2t=lambda: ranked(scores, ranks, **how), t2i=lambda: ranked(scores.T, ranks.T, **how)
         )
 

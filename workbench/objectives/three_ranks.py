@@ -80,7 +80,7 @@ class ThreeRanks(Objective):
         own, wrong = ranks == ANNOTATED, ranks == NEGATIVE
         right = ranks > ANNOTATED
         rivals = right if self.rivals == "right" else right | wrong
-        return self.weighted(
+        return self.weighted_terms(
             right=lambda: self._loss_both_ways(first * scores, own | right, wrong),
             own=lambda: self._loss_both_ways(second * scores, own, rivals),
         )

@@ -44,7 +44,7 @@ class Field:
     source: str = ""
 
     def __post_init__(self) -> None:
-        form = np.dtype(np.float64 if self.numeric else object)
+        form = np.dtype(np.float64 if self.is_numeric else object)
         what = f"field {self.name!r}: a {self.kind} has values of {form}"
         require(self.values.ndim == 1, f"field {self.name!r} has shape {self.values.shape}; give a row each")
         require(self.values.dtype == form, f"{what}, not {self.values.dtype}")
@@ -62,9 +62,9 @@ class Field:
         >>> Field.from_cells("size", ["3", "", 4.5]).values.tolist()
         [3.0, nan, 4.5]
         """
-        plain = [_plain(cell) for cell in cells]
+        plain = [_to_plain(cell) for cell in cells]
         known = [cell for cell in plain if cell is not None]
-        numbers = _numbers(plain, known)
+        numbers = _to_numbers(plain, known)
         if numbers is not None:
             flags = bool(known) and all(str(cell).lower() in FLAGS for cell in known)
             return cls(name, numbers, of, "flag" if flags else "number", source)
@@ -74,14 +74,14 @@ class Field:
         return cls(name, texts, of, "category" if few else "text", source)
 
     @property
-    def numeric(self) -> bool:
+    def is_numeric(self) -> bool:
         """Whether the values are numbers or flags."""
         return self.kind in ("number", "flag")
 
     @property
     def missing(self) -> Mask:
         """``(N,)`` where there is no value."""
-        if self.numeric:
+        if self.is_numeric:
             return np.isnan(self.values)
         return np.array([value is None for value in self.values], dtype=bool)
 
@@ -91,11 +91,11 @@ class Field:
 
     def cells(self) -> list[Any]:
         """Return the values as a table or JSON holds them, ``None`` where one is missing."""
-        if not self.numeric:
+        if not self.is_numeric:
             return list(self.values)
         if self.kind == "flag":
             return [None if math.isnan(value) else bool(value) for value in self.values]
-        return [None if math.isnan(value) else _shortest(value) for value in self.values]
+        return [None if math.isnan(value) else _drop_fraction(value) for value in self.values]
 
     def counts(self) -> dict[str, int]:
         """Count the rows of each value by its text, the most frequent first."""
@@ -110,7 +110,7 @@ class Field:
         """Return the text of one value: ``yes`` and ``no`` for a flag, the fewest digits for a number."""
         if self.kind == "flag":
             return YES if value else NO
-        return str(_shortest(value)) if self.numeric else str(value)
+        return str(_drop_fraction(value)) if self.is_numeric else str(value)
 
     def row(self) -> dict[str, Any]:
         """Return the field as a row of a list: name, owner, kind, missing ones, values and source."""
@@ -122,7 +122,7 @@ class Field:
         known = self.values[~self.missing]
         if self.kind == "number" and len(known):
             ends = (known.min(), np.median(known), known.max())
-            low, middle, high = (_rounded(float(value)) for value in ends)
+            low, middle, high = (_format_rounded(float(value)) for value in ends)
             return f"{low} to {high}, median {middle}"
         counts = self.counts()
         if self.kind == "text":
@@ -131,7 +131,7 @@ class Field:
         return f"{format_count(len(counts), 'value')}: {format_some(several, 5)}"
 
 
-def _plain(cell: Any) -> Any:
+def _to_plain(cell: Any) -> Any:
     """Return a cell as a value of Python; ``None`` where it holds nothing; of lists and objects their
     text.
     """
@@ -150,7 +150,7 @@ def _plain(cell: Any) -> Any:
     return None if text in ("", "nan", "<NA>", "NaT") else text
 
 
-def _numbers(cells: Sequence[Any], known: Sequence[Any]) -> Array | None:
+def _to_numbers(cells: Sequence[Any], known: Sequence[Any]) -> Array | None:
     """Return ``(N,)`` numbers or flags, if all cells hold one kind of these."""
     texts = [str(cell).lower() for cell in known]
     flags = [text in FLAGS for text in texts]
@@ -161,14 +161,14 @@ def _numbers(cells: Sequence[Any], known: Sequence[Any]) -> Array | None:
         if cell is None:
             continue
         text = str(cell).lower()
-        number = FLAGS[text] if text in FLAGS else _number(text)
+        number = FLAGS[text] if text in FLAGS else _parse_number(text)
         if number is None:
             return None
         out[row] = number
     return out
 
 
-def _number(text: str) -> float | None:
+def _parse_number(text: str) -> float | None:
     """Return the number that a text is; a code such as ``007`` is none."""
     digits = text.lstrip("+-")
     if "_" in text or (digits.startswith("0") and digits[1:2].isdigit()):
@@ -180,11 +180,11 @@ def _number(text: str) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _shortest(value: float) -> float | int:
+def _drop_fraction(value: float) -> float | int:
     """Return a number without a fraction as a whole one."""
     return int(value) if float(value).is_integer() else float(value)
 
 
-def _rounded(value: float) -> str:
+def _format_rounded(value: float) -> str:
     """Return a number with three digits after the point, without them where it is whole."""
     return str(int(value)) if value.is_integer() else format_value(value, "number")

@@ -137,7 +137,7 @@ class Judgements:
         """Return the grade of each pair ``(images[n], captions[n])``, or of shapes that fit by numpy's rules;
         NaN where nobody judged it.
         """
-        keys, grades = self._sorted
+        keys, grades = self._sorted_pairs
         wanted = images * np.int64(self.shape[1]) + captions
         place = np.searchsorted(keys, wanted).clip(max=max(len(keys) - 1, 0))
         fill = np.full(wanted.shape, self._fill)
@@ -157,7 +157,7 @@ class Judgements:
         return listed, listed.T.tocsr()
 
     @cached_property
-    def _sorted(self) -> tuple[Rows, Array]:
+    def _sorted_pairs(self) -> tuple[Rows, Array]:
         """Pairs as single numbers in ascending order, and their grades."""
         keys = self.images * np.int64(self.shape[1]) + self.captions
         order = np.argsort(keys)

@@ -174,10 +174,10 @@ def remarks(measurements: Iterable[Any]) -> list[str]:
             left = len(labels) - MOST_NAMED
             more = f" and {left} more" if left > 0 else ""
             lines.append(f"interval of {', '.join(labels[:MOST_NAMED])}{more}: {method}")
-    return lines + _lines_beside(measurements)
+    return lines + _reference_lines(measurements)
 
 
-def _lines_beside(measurements: Iterable[Any]) -> list[str]:
+def _reference_lines(measurements: Iterable[Any]) -> list[str]:
     """Say of each number what simpler things reach, and how many ties it has."""
     lines = []
     for label, contract in _pairs(measurements):

@@ -170,7 +170,7 @@ class Split:
         return replace(
             self,
             own=place[self.own[keep]],
-            judgements=self._judged.restrict(rows, keep),
+            judgements=self._lazy_judgements.restrict(rows, keep),
             fields=self.take_fields(rows, keep),
             folds=1,
             image_judgements=_restrict_judgements(self.image_judgements, rows),
@@ -196,14 +196,14 @@ class Split:
         return fields
 
     @property
-    def _judged(self) -> LazyJudgements:
+    def _lazy_judgements(self) -> LazyJudgements:
         return cast(LazyJudgements, self.judgements)
 
     def relevance(self, name: str) -> Judgements | Computed:
         """Return judgements that grade any pairs, computed pair by pair where the whole would cost too
         much.
         """
-        return self._judged.relevance(name)
+        return self._lazy_judgements.relevance(name)
 
     def fingerprint(self) -> dict[str, Any]:
         """Return counts that tell one split from another: images, captions, and how many images have how many

@@ -30,7 +30,7 @@ class About:
         TypeError: a value of another type.
         ValueError: a name that no folder could have, or a tag that is not one word; the message says why.
 
-    >>> About("clip").merged(About(tags=["thesis"]))
+    >>> About("clip").merge(About(tags=["thesis"]))
     About(name='clip', tags=('thesis',), note='')
     """
 
@@ -57,7 +57,7 @@ class About:
         """Say whether there is a name, a tag or a note."""
         return bool(self.name or self.tags or self.note)
 
-    def merged(self, other: "About") -> "About":
+    def merge(self, other: "About") -> "About":
         """Take the name and the note of another where it has them, and its tags as well."""
         return About(other.name or self.name, (*self.tags, *other.tags), other.note or self.note)
 
@@ -120,4 +120,4 @@ def add_about(folder: Path, about: About) -> None:
         about: nothing changes nothing.
     """
     if about:
-        write_about(folder, read_about(folder).merged(about))
+        write_about(folder, read_about(folder).merge(about))

@@ -105,7 +105,7 @@ def prepare(config: Config | Mapping[str, Any], *, progress: bool = True) -> Exp
 def _prepare_parts(config: Config) -> Experiment:
     seed_everything(config.seed)
     data.path_of(config.data.name)  # a path that leads nowhere is said before a name that is misspelt
-    objective, given = make_objective(config), config.given()
+    objective, given = make_objective(config), config.given_fields()
     config = resolve(config, objective)
     check_machine(config.device, config.tracker)
     read = [_read_part(config, name) for name in ("train", "val", "test")]

@@ -130,14 +130,14 @@ def numbers_by_slice(
 
 
 def _is_whole(key: MetricKey) -> bool:
-    """Whether a number is of all queries in the whole gallery."""
+    """Return whether a number is of all queries in the whole gallery."""
     return not key.subset and key.folds == 1
 
 
 def _among_all(
     run: Result, measured: Numbers, masks: Mapping[str, Mapping[str, Mask]], metrics: Mapping[str, Metric]
 ) -> Iterator[tuple[MetricKey, list[SliceValues]]]:
-    """Each number's values in each slice, every query being ranked among all items."""
+    """Yield each number's values in each slice, every query being ranked among all items."""
     labels = list(dict.fromkeys([*masks["t2i"], *masks["i2t"]]))
     for measurement, values in measured.values():
         key = measurement.key
@@ -155,7 +155,9 @@ def _among_all(
 
 
 def _chances(split: Split, metric: Metric | None, key: MetricKey, size: int) -> tuple[Values, Values]:
-    """``(size,)`` what a random and what the best order gives each query of a number; NaN = not known."""
+    """Return ``(size,)`` what a random and what the best order gives each query of a number; NaN = not
+    known.
+    """
     unknown = np.full(size, np.nan)
     if metric is None or key.judgements not in split.judgements:
         return unknown, unknown
@@ -169,7 +171,7 @@ def _chances(split: Split, metric: Metric | None, key: MetricKey, size: int) -> 
 def _mask_of_values(
     split: Split, masks: Mapping[str, Mapping[str, Mask]], label: str, direction: str, size: int
 ) -> Mask:
-    """``(size,)`` which values by query of a number belong to a slice."""
+    """Return ``(size,)`` which values by query of a number belong to a slice."""
     images = masks["i2t"].get(label, np.zeros(len(split.image_ids), dtype=bool))
     captions = masks["t2i"].get(label, np.zeros(len(split.captions), dtype=bool))
     if direction.startswith("i"):
@@ -196,7 +198,7 @@ def _mean_of_parts(split: Split, values: Values, known: Mask, direction: str) ->
 def _among_themselves(
     run: Result, measured: Numbers, masks: Mapping[str, Mask], metrics: Mapping[str, Metric]
 ) -> Iterator[tuple[MetricKey, list[SliceValues]]]:
-    """Each number's values in each slice, the queries of a slice being ranked among its items."""
+    """Yield each number's values in each slice, the queries of a slice being ranked among its items."""
     keys = {label: measurement.key for label, (measurement, _) in measured.items()}
     table = [metrics[name] for name in dict.fromkeys(key.metric for key in keys.values()) if name in metrics]
     scores = by_rows(run.any_scores())

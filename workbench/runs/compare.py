@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from workbench import metrics
-from workbench.english import listed
+from workbench.english import join_words
 from workbench.formatting import format_count, format_interval, format_number, format_value
 from workbench.metrics import comparison, map_at_r
 from workbench.metrics.declared import draws_of_units
@@ -73,7 +73,10 @@ def training_table(runs: Sequence[Result]) -> pd.DataFrame:
             continue
         config = typed_settings(run.config)
         rows[run.name] = {fact: config.get(fact, "") for fact in facts}
-        rows[run.name] |= {"kept": ", ".join(map(str, run.kept)), "RSUM would keep": _best_by_rsum(run)}
+        rows[run.name] |= {
+            "kept": ", ".join(map(str, run.kept_epochs)),
+            "RSUM would keep": _best_by_rsum(run),
+        }
     columns = dict.fromkeys((*facts, "kept", "RSUM would keep"), "")
     cells = [columns | row for row in rows.values()]
     return pd.DataFrame(cells, index=list(rows), columns=list(columns), dtype=object)
@@ -108,11 +111,11 @@ def numbers(run: Result, keys: Sequence[str]) -> dict[str, tuple[Measurement, Va
     known = {m.label: (m, run.values[m.label]) for m in run.measurements if m.label in run.values}
     missing = [text for text in keys if text not in known]
     if missing:
-        known = _measure_more(run, missing) | known
+        known = _measure_missing(run, missing) | known
     return {text: known[text] for text in keys}
 
 
-def _measure_more(run: Result, keys: Sequence[str]) -> dict[str, tuple[Measurement, Values]]:
+def _measure_missing(run: Result, keys: Sequence[str]) -> dict[str, tuple[Measurement, Values]]:
     """Measure numbers that a run does not keep, see ``numbers``."""
     split, parsed = run.split, {text: MetricKey.parse(text) for text in keys}
     for text, key in parsed.items():
@@ -246,7 +249,7 @@ class Comparison:
         """Return a baseline that looks at no query, see ``same_list``."""
         return same_list(self.runs[0].split)
 
-    def shown(self) -> pd.DataFrame:
+    def text_table(self) -> pd.DataFrame:
         """Return the numbers as texts, a column a result, with chance and the difference from the first."""
         rows: dict[str, dict[str, str]] = {}
         contracts: Any = self.numbers.reset_index().to_dict("records")
@@ -298,11 +301,11 @@ class Comparison:
         return about | {"metrics": metrics, "contracts": contracts, "differences": differences}
 
     def __repr__(self) -> str:
-        return "\n".join([self.shown().to_string(), *self.remarks(), *self.notes])
+        return "\n".join([self.text_table().to_string(), *self.remarks(), *self.notes])
 
     def _repr_html_(self) -> str:
         caption = "; ".join([*self.remarks(), *self.notes])
-        return str(self.shown().style.set_caption(caption).to_html())
+        return str(self.text_table().style.set_caption(caption).to_html())
 
 
 @during("comparing")
@@ -362,7 +365,9 @@ def against_same_list(values: Mapping[str, Mapping[str, float]], same: Mapping[s
         back = MetricKey.parse(key).direction == "t2i"
         items, query = ("images", "caption") if back else ("captions", "image")
         below = [name for name, value in numbers.items() if value < place]
-        who = listed(below) if len(below) < 3 else f"{len(below)} of {format_count(len(numbers), 'model')}"
+        who = (
+            join_words(below) if len(below) < 3 else f"{len(below)} of {format_count(len(numbers), 'model')}"
+        )
         beaten = f"more than {who}" if below else "less than every model"
         sentences.append(
             f"One fixed list for every {query}, with the {items} first that are true most often, has "

@@ -154,7 +154,7 @@ class Config(Settings):
         """Return all fields by name, as JSON values."""
         return self.model_dump(mode="json")
 
-    def given(self) -> dict[str, Any]:
+    def given_fields(self) -> dict[str, Any]:
         """Return the fields that were given, by name."""
         return self.model_dump(exclude_unset=True)
 
@@ -165,7 +165,7 @@ class Config(Settings):
         whole = {name: value for name, value in changes.items() if isinstance(value, Member)}
         others = {name: value for name, value in changes.items() if name not in whole}
         check_fields("config", type(self), changes)
-        return type(self)(**{**merge_layers(self.given(), others), **whole})
+        return type(self)(**{**merge_layers(self.given_fields(), others), **whole})
 
 
 def as_config(config: Any) -> Config:

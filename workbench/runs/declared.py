@@ -53,7 +53,7 @@ def measure_declared(
         benchmark = replace(benchmark, scores=left)
     others = _scores_of_captions(split, benchmark)
     score = partial(_score_pairs, scores, None if vectors is None else vectors[1])
-    bags = _bags(split.captions)
+    bags = _bag_numbers(split.captions)
     measurements, values = [], {}
     for number, by_example in declared_numbers(score, benchmark, bags=bags, others=others, rounds=rounds):
         measurements.append(number)
@@ -71,7 +71,7 @@ def _score_pairs(scores: AnyScores, texts: Array | None, pairs: Rows, direction:
     return cosines
 
 
-def _bags(captions: Sequence[str]) -> Rows:
+def _bag_numbers(captions: Sequence[str]) -> Rows:
     """Return ``(T,)`` a number for each multiset of words."""
     numbers: dict[tuple[str, ...], int] = {}
     bags = [numbers.setdefault(tuple(sorted(words(caption))), len(numbers)) for caption in captions]

@@ -28,7 +28,7 @@ from workbench.runs.opening import open_runs, same_rows
 from workbench.runs.own import Encodes, Ensemble, Joint, KeptVectors, is_object_model
 from workbench.runs.pairs import MOST_HOURS, Pairs
 from workbench.runs.qrels import with_ground_truth
-from workbench.runs.rerank import Reranked, Reranking, first_stage, of_pairs, with_second
+from workbench.runs.rerank import Reranked, Reranking, add_second_stage, first_stage, of_pairs
 from workbench.runs.rescoring import rescore
 from workbench.runs.resolve import check_measured
 from workbench.runs.result import Result
@@ -194,7 +194,7 @@ def _subject(
 ) -> Subject:
     """Return what is measured: models, else vectors or scores, with ground truth and a second stage."""
     models, texts = _list_models(model), sources["texts"]
-    sources = {**sources, "texts": _both_in_one(sources["images"]) if texts is None else texts}
+    sources = {**sources, "texts": _file_of_both_sides(sources["images"]) if texts is None else texts}
     _require_one_way(_ways(models, sources), where.data, sources["own"])
     if not models:
         require_unread(where, how, second_stage=scoring[1].k > 0)
@@ -208,10 +208,10 @@ def _subject(
         subject = subject._replace(model=rescore(subject.model, scoring[0]))
     if sources["qrels"] is not None:
         subject = subject._replace(split=with_ground_truth(subject.split, sources["qrels"]))
-    return _with_second(subject, scoring[1], how, pairs)
+    return _add_reranking(subject, scoring[1], how, pairs)
 
 
-def _both_in_one(images: Any) -> Any:
+def _file_of_both_sides(images: Any) -> Any:
     """Return a file that holds the vectors of texts too, since it can; nothing otherwise."""
     return images if str(images).endswith(".npz") else None
 
@@ -303,13 +303,13 @@ def _identity(subject: Subject, scoring: Mapping[str, Any], asked: Mapping[str, 
     return Evaluation(data=data, target=target.model_dump(mode="json") if target else None, **fields)
 
 
-def _with_second(
+def _add_reranking(
     subject: Subject, second: Reranking, how: Mapping[str, Any], pairs: tuple[float, str | Path]
 ) -> Subject:
     """Put a second stage behind a subject; ``pairs`` = hours that pairs may take, and where they are kept."""
     opened = partial(open_model, device=how["device"], precision=how["precision"])
     sides = subject.image, subject.text
-    model, split, image, text = with_second(subject.model, subject.split, sides, second, opened)
+    model, split, image, text = add_second_stage(subject.model, subject.split, sides, second, opened)
     for scorer in of_pairs(model):
         scorer.max_hours, scorer.folder = pairs
     return subject._replace(model=model, split=split, image=image, text=text)
@@ -368,7 +368,7 @@ def _subject_of_vectors(
     name = name_of_sources({"images": images, "texts": texts})
     from_files: dict[str, Any] = {"images": origin(images, sides[0]), "texts": origin(texts, sides[1])}
     from_files |= {"name": name} if name else {}
-    return _checked(Subject(model, part, *sides, target, origin=from_files))
+    return _note_of_parts(Subject(model, part, *sides, target, origin=from_files))
 
 
 def _of_scores(where: Where, scores: Any, runs: Any, own: Any) -> Subject:
@@ -430,11 +430,11 @@ def _subject_of_result(result: Result, where: Where, scoring: Scoring, how: Mapp
     own = where.data is None and not where.split
     opened = open_model(result.model, **how)
     model = first_stage(opened, *scoring)
-    otherwise = scoring[0] or (scoring[1].k and scoring[1].by_parts)
+    otherwise = scoring[0] or (scoring[1].k and scoring[1].compares_parts)
     # what other scores of an encoder of this library read is not kept
     if own and not (otherwise and isinstance(model, EncoderModel)):
         sides = result.image, result.text
-        return _checked(Subject(model, result.split, *sides, result.target, result.run))
+        return _note_of_parts(Subject(model, result.split, *sides, result.target, result.run))
     part, target = (result.split, result.target) if own else data_of(model, where)
     return _embed_split(model, part, target, result.run)
 
@@ -446,10 +446,10 @@ def _embed_split(
     source = model.source(split)
     image, text = model.embed(source)
     split = replace(split, notes=(*split.notes, *notes_of(model, source)))
-    return _checked(Subject(model, split, image, text, target, run))
+    return _note_of_parts(Subject(model, split, image, text, target, run))
 
 
-def _checked(subject: Subject) -> Subject:
+def _note_of_parts(subject: Subject) -> Subject:
     """Return the subject with a note of how its several vectors an item are compared.
 
     Raises:

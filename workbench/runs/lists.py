@@ -155,7 +155,7 @@ class KeptLists(KeptScores):
         images, captions = map(len, self.ids)
         return np.bincount(self.lists[way].query, minlength=images if way == "i2t" else captions)
 
-    def is_whole(self) -> bool:
+    def is_complete(self) -> bool:
         """Return whether every list of both directions names every item."""
         images, captions = map(len, self.ids)
         sizes = [len(self.lists[way].query) for way in self.ways]
@@ -278,7 +278,7 @@ def _notes_of(model: KeptLists) -> Iterator[str]:
             yield f"{count} of {whole} {words} have no list, first {ids[silent_queries[0]]!r}"
 
 
-def open_kept(folder: Path) -> KeptScores:
+def open_kept_scores(folder: Path) -> KeptScores:
     """Open the scores or lists that a run keeps.
 
     Raises:
@@ -317,7 +317,7 @@ def known_numbers(
         if not missing and measurement.key.metric not in of_pairs and split.benchmark is None:
             candidates.append(measurement)
     open_labels: set[str] = set()
-    if not model.is_whole():
+    if not model.is_complete():
         orders = (complete_scores(scores, model.floor, judged) for judged in split.judgements.values())
         open_labels = _undetermined_labels(orders, split, (candidates, values), metrics, judge)
     known = [measurement for measurement in candidates if measurement.label not in open_labels]

@@ -33,7 +33,7 @@ from workbench.records import Array, Batch, Embedding, Rows, Split, require
 from workbench.registry import require_list
 from workbench.runs.config import Config
 from workbench.runs.protocol import ModelProtocol
-from workbench.runs.ways import WAYS, TwoWays, as_seen, one_way
+from workbench.runs.ways import WAYS, TwoWays, one_way, view_for_way
 from workbench.runs.weights import NOTE, name_with_note
 from workbench.text.signal import SignalMaker
 from workbench.training import batches
@@ -235,17 +235,14 @@ class Model:
         return name_with_note(name) if self.origin.get("random_weights") else name
 
     def cut(self, source: Source) -> tuple[int, int]:
-        """Count the captions that are longer than the model reads, and say how many tokens it reads;
-        ``(0, 0)`` where there is no limit, or the model does not say so.
-        """
+        """Count the captions that are cut, and say after how many tokens; ``(0, 0)`` = not known."""
         return 0, 0
 
 
 def scores_in_blocks(model: ModelProtocol, image: Embedding, text: Embedding) -> AnyScores:
     """Return ``(I, T)`` scores: a matrix where it has at most 2 ** 28 entries, else blocks of rows.
 
-    Pairs are scored one by one, so that slices give what the whole gives, up to rounding of the matrix
-    product.
+    Pairs are scored one by one, so that slices give what the whole gives, up to rounding of products.
 
     Args:
         model: scores embeddings.
@@ -253,7 +250,10 @@ def scores_in_blocks(model: ModelProtocol, image: Embedding, text: Embedding) ->
         text: embeddings of captions.
     """
     if isinstance(image, TwoWays) or isinstance(text, TwoWays):
-        i2t, t2i = (by_rows(scores_in_blocks(model, as_seen(image, way), as_seen(text, way))) for way in WAYS)
+        i2t, t2i = (
+            by_rows(scores_in_blocks(model, view_for_way(image, way), view_for_way(text, way)))
+            for way in WAYS
+        )
         return replace(i2t, other=t2i.T)
     if len(image) * len(text) <= WHOLE:
         return model.scores(image, text)

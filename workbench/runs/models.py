@@ -31,7 +31,7 @@ from workbench.runs.adapters.sentences import SENTENCES
 from workbench.runs.build import build, facts_of, fit_makers
 from workbench.runs.config import Config
 from workbench.runs.kinds import Evaluation, read_kind
-from workbench.runs.lists import open_kept
+from workbench.runs.lists import open_kept_scores
 from workbench.runs.model import EncoderModel, Model
 from workbench.runs.own import (
     ENCODE,
@@ -111,17 +111,17 @@ def open_model(
     )
     if isinstance(model, str | Path):
         with Task(f"opening {model}"), text_models.trusting_code(trust_remote_code):
-            opened = _open_named(str(model), pretrained, random_weights)
+            opened = _open_by_name(str(model), pretrained, random_weights)
             if text_models.TRUSTED.get():
                 opened.origin = {**opened.origin, "trust_remote_code": True}
     else:
         opened = model if isinstance(model, Model) else own_model(model)
     if device or precision or opened is not model:
         opened = opened.to(device, precision)
-    return _truncated(_prompted(opened, prompts), truncate_dim)
+    return _truncate(_add_prompts(opened, prompts), truncate_dim)
 
 
-def _truncated(model: Model, width: int) -> Model:
+def _truncate(model: Model, width: int) -> Model:
     """Return a model whose vectors are cut; 0 = they are not."""
     if not width:
         return model
@@ -133,7 +133,7 @@ def _truncated(model: Model, width: int) -> Model:
     )
 
 
-def _prompted(model: Model, prompts: Mapping[str, str] | None) -> Model:
+def _add_prompts(model: Model, prompts: Mapping[str, str] | None) -> Model:
     """Return a model with prompts for its queries; one of this library's encoders is then an object like
     others.
     """
@@ -205,7 +205,7 @@ def _is_run(folder: Path) -> bool:
     return any((folder / file).is_file() for file in (runs.RESULTS, runs.STATES, runs.KIND))
 
 
-def _open_named(model: str, pretrained: str, random_weights: bool = False) -> Model:
+def _open_by_name(model: str, pretrained: str, random_weights: bool = False) -> Model:
     place = resolve_input(model)
     if place.is_dir():
         return _open_in_folder(place, pretrained)
@@ -341,7 +341,7 @@ def _open_of_run(path: Path) -> Model:
     kind = read_kind(path)
     if isinstance(kind, Evaluation):
         with text_models.trusting_code(kind.trust_remote_code):
-            return with_scoring(_evaluated(path, kind), kind.scoring, open_model)
+            return with_scoring(_model_of_evaluation(path, kind), kind.scoring, open_model)
     if missing := [name for name in (runs.CONFIG, runs.STATES, runs.MODEL) if not (path / name).exists()]:
         raise FileNotFoundError(
             f"{path} holds no checkpoint: {', '.join(missing)} missing; name the folder of a finished run"
@@ -354,11 +354,11 @@ def _open_of_run(path: Path) -> Model:
     return model
 
 
-def _evaluated(path: Path, kind: Evaluation) -> Model:
+def _model_of_evaluation(path: Path, kind: Evaluation) -> Model:
     """Return the model of an evaluation without its second stage, or what stands for it."""
     if kind.scores or kind.runs:
-        return open_kept(path)
+        return open_kept_scores(path)
     if not kind.model:
         return KeptVectors()
-    model = _open_named(kind.model, kind.pretrained, kind.random_weights)
-    return _truncated(_prompted(model, kind.prompts), kind.truncate_dim)
+    model = _open_by_name(kind.model, kind.pretrained, kind.random_weights)
+    return _truncate(_add_prompts(model, kind.prompts), kind.truncate_dim)

@@ -129,7 +129,7 @@ def share_split(opened: Sequence[Result]) -> list[Result]:
     known = next((run.split for run in opened if not _has_row_numbers(run.split)), opened[0].split)
     for run in opened:
         same_rows(f"{opened[0].name} and {run.name} were measured on", known, run.split)
-    names = _names(opened)
+    names = _distinct_names(opened)
     notes: list[str] = []
     for run in opened:
         notes += run.split.notes
@@ -220,7 +220,7 @@ def _read_differences(first: Result, name: str, other: Result, other_name: str) 
         yield f"{name} and {other_name} differ in their judgements: {', '.join(lacking)}"
 
 
-def _names(opened: Sequence[Result]) -> list[str]:
+def _distinct_names(opened: Sequence[Result]) -> list[str]:
     """Return names that tell open runs apart: by what differs, by the folder, else by their numbers."""
     names = []
     for number, run in enumerate(opened, 1):
@@ -257,7 +257,7 @@ def _open(name: str, root: str, images: int, target: Target | None) -> Result:
     run = runs.find(name, root) if name else None
     folder = run.folder if run else None
     kind = read_kind(folder) if folder else SHIPPED
-    split, title = _read_again(folder, kind, images, target)
+    split, title = _reread_split(folder, kind, images, target)
     title = (run.about.name if run else "") or title
     if isinstance(kind, Evaluation) and kind.random_weights:
         title = name_with_note(title)
@@ -295,7 +295,7 @@ def _open(name: str, root: str, images: int, target: Target | None) -> Result:
     return replace(opened, measurements=measured, values=by_query.values, threads=results.get("threads", 0))
 
 
-def _read_again(
+def _reread_split(
     folder: Path | None, kind: Training | Evaluation | None, images: int, target: Target | None
 ) -> tuple[Split, str]:
     """Return the split of a run, or of the shipped encoder, read from its data; and a title."""

@@ -33,7 +33,7 @@ def unit_vectors(output: Any, method: str, items: Sequence[str]) -> Tensor:
         TypeError, ValueError: as ``vectors``, or a vector is zero; the message names it.
     """
     numbers = vectors(output, method, items)
-    _require_all((numbers != 0).any(1).tolist(), "zeros alone, which have no direction,", method, items)
+    _require_rows((numbers != 0).any(1).tolist(), "zeros alone, which have no direction,", method, items)
     # in double precision neither large nor small numbers lose their length
     exact = numbers.double()
     unit: Tensor = exact / exact.norm(dim=1, keepdim=True)
@@ -61,7 +61,7 @@ def vectors(output: Any, method: str, items: Sequence[str]) -> Tensor:
     fits = len(shape) == 2 and shape[0] == count and shape[1] > 0
     more = f", or ({count}, P, D) for several vectors an item" if len(shape) > 2 else ""
     require(fits, f"{method}() of {count} gave shape {shape}; ({count}, D) is needed{more}")
-    _require_all(numbers.isfinite().all(1).tolist(), NOT_FINITE, method, items)
+    _require_rows(numbers.isfinite().all(1).tolist(), NOT_FINITE, method, items)
     return numbers
 
 
@@ -102,7 +102,7 @@ def several_vectors(output: Any, method: str, items: Sequence[str]) -> Embedding
         shape = tuple(tensor.shape)
         fits = len(shape) == 2 and all(shape) and shape[1] == tensors[0].shape[-1]
         require(fits, f"{method}() gave shape {shape} for {item}; (P, {tensors[0].shape[-1]}) is needed")
-    _require_all([bool(tensor.isfinite().all()) for tensor in tensors], NOT_FINITE, method, items)
+    _require_rows([bool(tensor.isfinite().all()) for tensor in tensors], NOT_FINITE, method, items)
     return Embedding.of_parts(*padded(tensors))
 
 
@@ -120,11 +120,11 @@ def checked_parts(embedding: Embedding, method: str, items: Sequence[str]) -> Em
     if embedding.parts is None or embedding.mask is None:
         return embedding
     parts = embedding.parts.masked_fill(~embedding.mask[..., None], 0)
-    _require_all(parts.isfinite().flatten(1).all(1).tolist(), NOT_FINITE, method, items)
+    _require_rows(parts.isfinite().flatten(1).all(1).tolist(), NOT_FINITE, method, items)
     return replace(embedding, parts=parts)
 
 
-def _require_all(fine: Iterable[Any], wrong: str, method: str, items: Sequence[str]) -> None:
+def _require_rows(fine: Iterable[Any], wrong: str, method: str, items: Sequence[str]) -> None:
     """Raise if a row is not fine; the message names the first one."""
     first = next((item for item, good in zip(items, fine, strict=True) if not good), "")
     require(not first, f"{method}() gave {wrong} for {first}")

@@ -153,7 +153,7 @@ class ObjectModel(OwnModel):
     def __init__(self, subject: Any, name: str, origin: Mapping[str, Any] | None) -> None:
         super().__init__(subject, name, origin)
         self.methods = encoding_methods(subject)
-        self._ask({})
+        self._choose_methods({})
         self.scores_itself = callable(getattr(subject, "scores", None))
         self.of_unit_length = not self.scores_itself
         self.scorer = subject.scorer if isinstance(subject, Adapter) else None
@@ -179,7 +179,7 @@ class ObjectModel(OwnModel):
         """
         changed = copy(self)
         changed.origin = {**self.origin, "prompts": dict(prompts)}
-        changed._ask(prompts)
+        changed._choose_methods(prompts)
         return changed
 
     def truncated(self, width: int) -> Self:
@@ -202,7 +202,7 @@ class ObjectModel(OwnModel):
         changed.truncate_dim = width
         return changed
 
-    def _ask(self, prompts: Mapping[str, str]) -> None:
+    def _choose_methods(self, prompts: Mapping[str, str]) -> None:
         """Decide how the methods are called in each direction."""
         images, texts = (getattr(self.subject, self.methods[side]) for side in ("images", "texts"))
         of_images, of_texts = instructions(images, "images", prompts), instructions(texts, "texts", prompts)
@@ -212,18 +212,18 @@ class ObjectModel(OwnModel):
     def embed_images_of(self, source: Source) -> Embedding:
         """Embed all images of a split, opened as they are encoded."""
         rows = range(len(source.split.image_ids))
-        return self._embedded("images", rows, source.split.open_image)
+        return self._embed_items("images", rows, source.split.open_image)
 
     def embed_images(self, images: Sequence[Image.Image], *, features: str = "") -> Embedding:
         """Embed loose images; ``features`` is not read."""
         require_list("images", images)
-        return self._embedded("images", images, loose)
+        return self._embed_items("images", images, loose)
 
     def embed_texts(self, texts: Sequence[str]) -> Embedding:
         """Embed loose texts; those of like length go together, since they are padded."""
         require_list("texts", texts)
         order = sorted(range(len(texts)), key=lambda row: len(texts[row]))
-        embedding = self._embedded("texts", [texts[row] for row in order], rows=order)
+        embedding = self._embed_items("texts", [texts[row] for row in order], rows=order)
         return embedding.take(np.argsort(order))
 
     def scores(self, image: Embedding, text: Embedding) -> Array:
@@ -238,7 +238,7 @@ class ObjectModel(OwnModel):
         return score_matrix(output, f"{self.name}.scores", len(image), len(text))
 
     @torch.no_grad()
-    def _embedded(
+    def _embed_items(
         self,
         side: str,
         items: Sequence[Any],
@@ -258,8 +258,8 @@ class ObjectModel(OwnModel):
         with Task(f"encoding with {self.name}", len(items), "images" if opened else "captions") as task:
             for names, part in read_ahead(read, range(0, len(items), AT_ONCE)):
                 for way in ways:
-                    output = self._encoded(method, part, calls[way])
-                    chunks[way].append(self._read(output, method, names))
+                    output = self._call_encoder(method, part, calls[way])
+                    chunks[way].append(self._read_output(output, method, names))
                 task.update(len(part))
         every = chain.from_iterable(chunks.values())
         widths = sorted({chunk.mean.shape[1] for chunk in every})
@@ -267,7 +267,7 @@ class ObjectModel(OwnModel):
         first, *more = [Embedding.join(chunks[way]) for way in ways]
         return TwoWays.of(first, more[0]) if more else first
 
-    def _read(self, output: Any, method: str, names: Sequence[str]) -> Embedding:
+    def _read_output(self, output: Any, method: str, names: Sequence[str]) -> Embedding:
         """Return what a method gave, as an embedding on the processor."""
         read = unit_vectors if self.of_unit_length else vectors
         if self.truncate_dim:
@@ -294,7 +294,7 @@ class ObjectModel(OwnModel):
         require(self.truncate_dim <= whole, f"{most}; give at most so many")
         return numbers[:, : self.truncate_dim]
 
-    def _encoded(self, method: str, part: list[Any], call: Instruction) -> Any:
+    def _call_encoder(self, method: str, part: list[Any], call: Instruction) -> Any:
         """Return what a method of the encoder returns for some images or texts."""
         items = [call.prefix + text for text in part] if call.prefix else part
         try:

@@ -105,11 +105,11 @@ class Items(Embedding):
 
     def stamps(self) -> Rows:
         """Return ``(N,)`` checksums; of images that are read from nothing that is known, of their pixels."""
-        stamp = self.stamp or _unknown
+        stamp = self.stamp or _unknown_content
         return np.array([stamp(row) or _content(self.opened(row)) for row in np.asarray(self.rows)], np.int64)
 
 
-def _unknown(row: int) -> int:
+def _unknown_content(row: int) -> int:
     return 0
 
 
@@ -159,12 +159,12 @@ class PairModel(OwnModel):
         require_list("texts", texts)
         return Items.from_opener(lambda row: texts[row], np.arange(len(texts)))
 
-    def kept(self) -> PairScores | None:
+    def kept_scores(self) -> PairScores | None:
         """Return where scores are kept; ``None`` = nowhere."""
         identity = str(getattr(self.subject, "identity", ""))
         if not (identity or self.folder):
             return None
-        known = identity or f"{self.name} {_source(self.subject)}"
+        known = identity or f"{self.name} {_source_checksum(self.subject)}"
         facts = [known, self._place.type, devices.precision_of(self.precision)]
         key = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
         place = cache_folder() if identity else Path(self.folder)
@@ -180,7 +180,7 @@ class PairModel(OwnModel):
         if (latest := self._latest.get("whole")) and latest.of(image, text):
             return latest.scores
         remedy = "let it score the best items of a first stage again, as the reranker with rerank=16"
-        self._announce(self._missing(session), partial(self._try, session), remedy, say)
+        self._announce(self._count_missing(session), partial(self._score_sample, session), remedy, say)
         scores = super().scores_of_split(image, text, say=say)
         if isinstance(scores, np.ndarray):
             self._latest["whole"] = _Latest(image, text, scores)
@@ -191,8 +191,8 @@ class PairModel(OwnModel):
         session = self._session(image, text)
         out = np.empty((len(image), len(text)), np.float32)
         with Task(f"scoring pairs with {self.name}", out.size, "pairs") as session.task:
-            for rows in _parts(len(image), AT_ONCE):
-                out[rows] = self._rows(session, rows)
+            for rows in _split_rows(len(image), AT_ONCE):
+                out[rows] = self._score_rows(session, rows)
             session.write()
         return out
 
@@ -231,7 +231,7 @@ class PairModel(OwnModel):
         Raises:
             ValueError: it would take longer than ``max_hours``.
         """
-        seconds = self._seconds(pairs, attempt)
+        seconds = self._estimate_seconds(pairs, attempt)
         cost = f"{format_number(pairs, 0)} pairs with {self.name}: about {format_duration(seconds)}"
         require(
             seconds <= 3600 * self.max_hours,
@@ -243,10 +243,10 @@ class PairModel(OwnModel):
 
     def _session(self, image: Embedding, text: Embedding) -> "_Session":
         if isinstance(image, Items) and isinstance(text, Items):
-            return _Session(self.kept(), image, text)
+            return _Session(self.kept_scores(), image, text)
         raise TypeError(f"{self.name} scores images and texts, and no vectors")
 
-    def _rows(self, session: "_Session", rows: Rows) -> Array:
+    def _score_rows(self, session: "_Session", rows: Rows) -> Array:
         """Return ``(n, T)`` scores of some images with all texts."""
         every = np.arange(len(session.texts))
         pairs = np.repeat(rows, len(every)), np.tile(every, len(rows))
@@ -255,7 +255,7 @@ class PairModel(OwnModel):
             self._complete(session, *pairs, values)
             return values.reshape(len(rows), -1)
         matrix = values.reshape(len(rows), -1)
-        for items in _parts(len(every), TEXTS_AT_ONCE):
+        for items in _split_rows(len(every), TEXTS_AT_ONCE):
             if np.isnan(matrix[:, items]).any():
                 block = self._matrix(session, rows, items)
                 matrix[:, items] = block
@@ -267,18 +267,18 @@ class PairModel(OwnModel):
         missing = np.flatnonzero(np.isnan(values))
 
         def score(some: Rows, few: Rows) -> Array:
-            scores = self._called(session, some, few)
+            scores = self._score_by_call(session, some, few)
             session.add(np.broadcast_to(some, few.shape), few, scores)
             return scores
 
         if self.paired:
-            for part in _parts(len(missing), PAIRS_AT_ONCE):
+            for part in _split_rows(len(missing), PAIRS_AT_ONCE):
                 chosen = missing[part]
                 values[chosen] = score(rows[chosen], items[chosen])
         else:
             values[missing] = image_by_image(score, rows[missing], items[missing])
 
-    def _called(self, session: "_Session", rows: Rows, items: Rows) -> Array:
+    def _score_by_call(self, session: "_Session", rows: Rows, items: Rows) -> Array:
         """Return ``(n,)`` scores of pairs; without ``score``, of one image ``(1,)`` and texts."""
         if not self.paired:
             row: Array = self._matrix(session, rows, items)[0]
@@ -295,18 +295,18 @@ class PairModel(OwnModel):
             output = called(self.subject.scores, f"{self.name}.scores", *sides, remedy=OF_LISTS)
         return score_matrix(output, f"{self.name}.scores", len(rows), len(items))
 
-    def _missing(self, session: "_Session") -> int:
+    def _count_missing(self, session: "_Session") -> int:
         """Return how many pairs of a split have no score that is kept."""
         images, texts = len(session.images), len(session.texts)
         if session.kept is None or not session.kept.file.is_file():
             return images * texts
         count = 0
-        for rows in _parts(images, AT_ONCE):
+        for rows in _split_rows(images, AT_ONCE):
             known = session.known(np.repeat(rows, texts), np.tile(np.arange(texts), len(rows)))
             count += int(np.isnan(known).sum())
         return count
 
-    def _seconds(self, pairs: int, attempt: Callable[[int], int]) -> float:
+    def _estimate_seconds(self, pairs: int, attempt: Callable[[int], int]) -> float:
         """Estimate how long so many pairs take, from a few of them, of which ever more are scored at a time;
         0 = too few for an estimate.
         """
@@ -330,12 +330,12 @@ class PairModel(OwnModel):
     def _try_pairs(self, session: "_Session", rows: Rows, items: Rows) -> int:
         """Score pairs as they are scored later, and say how many."""
         if self.paired:
-            self._called(session, rows, items)
+            self._score_by_call(session, rows, items)
         else:
-            image_by_image(partial(self._called, session), rows, items)
+            image_by_image(partial(self._score_by_call, session), rows, items)
         return len(rows)
 
-    def _try(self, session: "_Session", size: int) -> int:
+    def _score_sample(self, session: "_Session", size: int) -> int:
         """Score about so many pairs as they are scored later, and say how many."""
         images, texts = len(session.images), len(session.texts)
         if self.in_lists:
@@ -345,7 +345,7 @@ class PairModel(OwnModel):
             self._matrix(session, np.arange(rows), np.arange(items))
             return rows * items
         numbers = np.arange(min(size, images * texts))
-        self._called(session, *np.divmod(numbers, texts))
+        self._score_by_call(session, *np.divmod(numbers, texts))
         return len(numbers)
 
 
@@ -420,7 +420,7 @@ class _Session:
         self.waiting, self.written = [], clock()
 
 
-def _parts(count: int, size: int) -> list[Rows]:
+def _split_rows(count: int, size: int) -> list[Rows]:
     """Return rows in parts of at most so many."""
     return [np.arange(first, min(first + size, count)) for first in range(0, count, size)]
 
@@ -433,7 +433,7 @@ def _tell(say: Say, line: str) -> None:
         say(line)
 
 
-def _source(subject: Any) -> str:
+def _source_checksum(subject: Any) -> str:
     """Return the checksum of the file that holds the class of an object, where it is known."""
     try:
         file = inspect.getsourcefile(type(subject))

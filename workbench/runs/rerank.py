@@ -77,7 +77,7 @@ class Reranking:
         )
 
     @property
-    def by_parts(self) -> bool:
+    def compares_parts(self) -> bool:
         """Whether it compares the parts that a model trained here embeds to."""
         return not self.reranker or (isinstance(self.reranker, str) and self.reranker in SCORERS)
 
@@ -258,7 +258,7 @@ def with_scoring(model: Model, scoring: Mapping[str, Any], opened: Callable[[Any
     return staged(first_stage(model, fields, how), how, opened)
 
 
-def with_second(
+def add_second_stage(
     model: Model,
     split: Split,
     sides: tuple[Embedding, Embedding],
@@ -299,14 +299,14 @@ def staged(model: Model, how: Reranking, opened: Callable[[Any], Model]) -> Mode
     Raises:
         KeyError, ValueError: nothing says what re-ranks, or it cannot re-rank this.
     """
-    if not how.k or (how.by_parts and trained_here(model)):
+    if not how.k or (how.compares_parts and is_trained_here(model)):
         return model
     require(
         not np.isfinite(model.floor),
         f"{model.name} leave pairs open, and a second stage needs the score of every pair; give scores=",
     )
     require(
-        not (how.reranker and how.by_parts),
+        not (how.reranker and how.compares_parts),
         f"reranker={how.reranker!r} compares parts, which {model.name} does not embed to; name a model that "
         "reads an image and a text together, as in my_blip:Itm",
     )
@@ -346,7 +346,7 @@ def _of_pairs(second: Model, first: Model) -> Model:
     return second
 
 
-def trained_here(model: Model) -> bool:
+def is_trained_here(model: Model) -> bool:
     """Return whether a model, or every one of several, was trained here and scores by an objective."""
     return all(isinstance(member, TrainedModel) for member in getattr(model, "members", [model]))
 
@@ -359,7 +359,7 @@ def first_stage(model: Model, scoring: Mapping[str, Any], how: Reranking) -> Mod
         scoring: see ``evaluate``; nothing changes nothing.
         how: what re-ranks.
     """
-    if not (how.k and how.by_parts and isinstance(model, TrainedModel)):
+    if not (how.k and how.compares_parts and isinstance(model, TrainedModel)):
         return rescore(model, scoring)
     fields = {**scoring, "rerank": how.k, "reranker": how.reranker or SCORERS[0]}
     changed = rescore(model, fields)

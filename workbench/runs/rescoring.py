@@ -55,7 +55,7 @@ def rescore(model: Model, scoring: Mapping[str, Any]) -> Model:
         model = weights_between(model, share)
     if not fields and not model.objective.calibrates:
         return model
-    config = Config(**merge_layers(model.config.given(), fields))
+    config = Config(**merge_layers(model.config.given_fields(), fields))
     objective = make_objective(config)
     check_reads(config.objective.name, objective, model.pair)
     objective.setup(model.pair.image.embed_dim)

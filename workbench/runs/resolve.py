@@ -96,12 +96,12 @@ def resolve(config: Config, objective: Objective | None = None) -> Config:
             value outside its range, or values that contradict one another.
     """
     data.path_of(config.data.name)
-    given = config.given()
+    given = config.given_fields()
     if objective is None:
         with torch.random.fork_rng(devices=[]):  # nothing is drawn from the generator of the run
             objective = make_objective(config)
     laid = merge(_selection(given), merge(_completed_values(given, objective), given))
-    graph = "entities" in objective.reads and not _named_in(laid, "text_encoder")
+    graph = "entities" in objective.reads and not _names_member(laid, "text_encoder")
     values = merge(PLAIN, laid)
     if graph:
         values = merge(values, {"text_encoder": {"name": "graph"}})
@@ -117,7 +117,7 @@ def _selection(given: Mapping[str, Any]) -> dict[str, Any]:
     return {"select": TRUTH} if given.get("positives") == "exact" else {}
 
 
-def _named_in(values: Mapping[str, Any], member: str) -> bool:
+def _names_member(values: Mapping[str, Any], member: str) -> bool:
     """Say whether values give the name of a member, and not its options alone."""
     return "name" in values.get(member, {})
 
@@ -139,7 +139,7 @@ def make_objective(config: Config) -> Objective:
 
 def _completed_values(given: Mapping[str, Any], objective: Objective) -> dict[str, Any]:
     """Return the line of the table for what is given."""
-    if _named_in(given, "image_encoder") or _named_in(given, "text_encoder"):
+    if _names_member(given, "image_encoder") or _names_member(given, "text_encoder"):
         return {} if "entities" in objective.reads else _other_side(given)
     chosen = given.get("data", {})
     if chosen.get("name", "scenes") != "scenes" and not given.get("start"):
@@ -154,7 +154,7 @@ def _other_side(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the encoder of images for captions too, where it serves both sides and none of captions is
     named.
     """
-    if not _named_in(given, "image_encoder") or "text_encoder" in given:
+    if not _names_member(given, "image_encoder") or "text_encoder" in given:
         return {}
     name = given["image_encoder"]["name"]
     return {"text_encoder": {"name": name}} if getattr(encoders.member(name), "encodes_text", False) else {}

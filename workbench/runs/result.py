@@ -40,7 +40,7 @@ from workbench.runs.scoring import score_split
 from workbench.runs.spellings import name_of
 from workbench.runs.target import Target
 from workbench.runs.vector_parts import write_vectors
-from workbench.runs.ways import WAYS, TwoWays, Way, as_seen
+from workbench.runs.ways import WAYS, TwoWays, Way, view_for_way
 from workbench.training import checkpoint
 from workbench.training.averaging import best_epoch
 from workbench.training.settings import changed_settings
@@ -89,7 +89,7 @@ class Result:
     threads: int = field(default_factory=torch.get_num_threads)
     about: About = field(default_factory=About)
 
-    def shown(self, *, every: bool = False) -> pd.DataFrame:
+    def text_table(self, *, every: bool = False) -> pd.DataFrame:
         """Return the numbers to look at first as texts, with their intervals and what chance would be;
         metrics that were asked for stand last.
 
@@ -107,14 +107,14 @@ class Result:
         return f"{self.name} on {self.split.name}"
 
     def __repr__(self) -> str:
-        return "\n".join([self._title(), self.shown().to_string(), *self._remarks(), *self.split.notes])
+        return "\n".join([self._title(), self.text_table().to_string(), *self._remarks(), *self.split.notes])
 
     def _repr_html_(self) -> str:
         caption = "; ".join([self._title(), *self._remarks()])
-        return str(self.shown().style.set_caption(caption).to_html())
+        return str(self.text_table().style.set_caption(caption).to_html())
 
     def _remarks(self) -> list[str]:
-        shown = set(self.shown().index)
+        shown = set(self.text_table().index)
         visible = [measured for measured in self.measurements if measured.label in shown]
         return [*remarks(visible), *baseline_remarks(self.measurements)]
 
@@ -220,7 +220,7 @@ class Result:
     def training_summary(self) -> str:
         """Say which epoch is kept and why, what training cost, and whether the result is above chance."""
         return training_summary(
-            self.history, select=self.select, kept=self.kept, measurements=self.measurements
+            self.history, select=self.select, kept=self.kept_epochs, measurements=self.measurements
         )
 
     def table(self) -> pd.DataFrame:
@@ -233,7 +233,7 @@ class Result:
         return str(self.config.get("select", "rsum"))
 
     @property
-    def kept(self) -> list[int]:
+    def kept_epochs(self) -> list[int]:
         """The epochs whose weights these are, or are the mean of; none where nothing was trained."""
         if not self.history:
             return []
@@ -372,7 +372,7 @@ class Result:
         about = {"dataset": self.dataset, "split": facts_of(self.split), **self._identity()}
         about |= {"seed": self.config["seed"], "threads": self.threads}
         measured = {"metrics": values, "contracts": contracts, "notes": list(self.split.notes)}
-        return {**about, **measured, **self._learnt()}
+        return {**about, **measured, **self._training_record()}
 
     def _identity(self) -> dict[str, Any]:
         """Return the name of what was evaluated, and of a model of this library its training."""
@@ -381,18 +381,18 @@ class Result:
         fields = {name: getattr(self.run, name) for name in ("objective", "training", "target")}
         return {"model": self.run.name, **{name: value for name, value in fields.items() if value}}
 
-    def _learnt(self) -> dict[str, Any]:
+    def _training_record(self) -> dict[str, Any]:
         """Return how a training went."""
         if isinstance(self.run, Evaluation):
             return {}
         # of several epochs that are kept, validation tells of the last
-        rows = [row for row in self.history if row["epoch"] in self.kept[-1:]]
+        rows = [row for row in self.history if row["epoch"] in self.kept_epochs[-1:]]
         last = rows[-1] if rows else {}
         validation = {name[4:]: value for name, value in last.items() if name.startswith("val/")}
         steps = int(self.history[-1].get("steps", 0)) if self.history else 0
         return {
             "select": self.select,
-            "kept": self.kept,
+            "kept": self.kept_epochs,
             "validation": validation,
             "steps": steps,
             "history": [_without_time(row) for row in self.history],
@@ -474,9 +474,9 @@ class Result:
         ):
             # an encoder of this library makes parts again
             parts = not isinstance(model, EncoderModel)
-            write_vectors(path, side, as_seen(embedding, "i2t"), parts=parts)
+            write_vectors(path, side, view_for_way(embedding, "i2t"), parts=parts)
             if isinstance(embedding, TwoWays):
-                write_vectors(path, f"{side}_t2i", as_seen(embedding, "t2i"), parts=parts)
+                write_vectors(path, f"{side}_t2i", view_for_way(embedding, "t2i"), parts=parts)
             write_table(path / "embeddings" / f"{side}_ids.parquet", pd.DataFrame({"id": list(ids)}))
 
 

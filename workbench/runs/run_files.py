@@ -162,7 +162,7 @@ def read_pairs(source: Any, form: Form) -> list[tuple[str, pd.DataFrame]]:
             message names the line or the query.
     """
     name = name_of(source, form)
-    content = _file(resolve_input(source), form) if isinstance(source, str | Path) else source
+    content = _read_content(resolve_input(source), form) if isinstance(source, str | Path) else source
     if hasattr(content, "to_pandas"):
         content = content.to_pandas()
     elif not isinstance(content, Mapping | pd.DataFrame) and hasattr(content, "to_dict"):
@@ -182,7 +182,7 @@ def read_pairs(source: Any, form: Form) -> list[tuple[str, pd.DataFrame]]:
     return [(str(way), _check_pairs(part.reset_index(drop=True), name, form)) for way, part in parts]
 
 
-def _file(file: Path, form: Form) -> Any:
+def _read_content(file: Path, form: Form) -> Any:
     """Return the content of a file: a mapping of JSON, else a table."""
     require(file.is_file(), f"there is no file {file}", FileNotFoundError)
     require(file.suffix not in MATRICES, f"{file} holds a matrix and no {form.what}; give it as scores")

@@ -108,7 +108,7 @@ def read_scores(source: Any, split: Split | None = None) -> ScoreMatrix:
     name = str(source) if isinstance(source, str | Path) else "scores"
     fields = _fields(source, name)
     field = _matrix_of(fields, name)
-    values = _numbers(field.value, ", ".join(filter(None, (name, field.name))))
+    values = _as_matrix(field.value, ", ".join(filter(None, (name, field.name))))
     ids = {key: _ids(fields, words, name) for key, words in _id_words().items()}
     known = split or None
     turned, sides = _sides(values, ids, known, name)
@@ -159,7 +159,7 @@ def _matrix_of(fields: Sequence[Field], name: str) -> Field:
     return candidates[0]
 
 
-def _numbers(value: Any, name: str) -> Array:
+def _as_matrix(value: Any, name: str) -> Array:
     """Return a matrix of float32 or float64, larger types of neither."""
     with reading_errors(name, "holds no scores", *NUMPY_ERRORS):
         if isinstance(value, Tensor):
@@ -199,8 +199,12 @@ def _sides(
     if rows or columns:
         for what, axis, own in (("rows", 0, rows), ("columns", 1, columns)):
             require(len(own) in (0, size[axis]), f"{name}: {len(own)} ids for {size[axis]} {what}")
-        turned = _share_found(rows, split, "caption_ids") + _share_found(columns, split, "image_ids")
-        straight = _share_found(rows, split, "image_ids") + _share_found(columns, split, "caption_ids")
+        turned = _share_of_known_ids(rows, split, "caption_ids") + _share_of_known_ids(
+            columns, split, "image_ids"
+        )
+        straight = _share_of_known_ids(rows, split, "image_ids") + _share_of_known_ids(
+            columns, split, "caption_ids"
+        )
         both = bool(rows) and bool(columns)
         return (True, (columns, rows)) if both and turned > straight else (False, (rows, columns))
     # ids of both sides say which way the matrix stands, those of one side do not
@@ -216,7 +220,7 @@ def _sides(
     return turned_lengths, (images, captions)
 
 
-def _share_found(ids: Sequence[str], split: Split | None, side: str) -> float:
+def _share_of_known_ids(ids: Sequence[str], split: Split | None, side: str) -> float:
     """Return which share of some ids a side of the data has."""
     known = set(getattr(split, side)) if split else set[str]()
     return sum(name in known for name in ids) / max(len(ids), 1)

@@ -137,7 +137,7 @@ def query_values(field: Field, own: Rows, images: int, direction: str) -> Array:
         return field.values if asks_images else field.values[own]
     if not asks_images:
         return field.values
-    if not field.numeric:
+    if not field.is_numeric:
         return _common_values(field.values, own, images)
     known = ~field.missing
     count = np.bincount(own[known], minlength=images)
@@ -169,7 +169,7 @@ def _slices_of_term(split: Split, term: str, direction: str, fields: Mapping[str
         require(not rule, f"{term!r}: {field.name} has no numbers that {rule!r} could cut; {remedy}")
         is_flag = field.kind == "flag"
         slices = _slices_of_flag(field.name, values > 0) if is_flag else _slices_of_text(field, values)
-    missing = np.isnan(values) if field.numeric else np.asarray(values == NOTHING, dtype=bool)
+    missing = np.isnan(values) if field.is_numeric else np.asarray(values == NOTHING, dtype=bool)
     slices = {label: mask & ~missing for label, mask in slices.items()}
     return slices | {f"{field.name}={MISSING}": missing}
 
@@ -177,8 +177,10 @@ def _slices_of_term(split: Split, term: str, direction: str, fields: Mapping[str
 def _as_cut(field: Field, rule: str) -> tuple[Field, str]:
     """Return a field as it is cut: whether there is any as a flag, a field of few numbers as their texts."""
     if rule == HAS:
-        values = field.values if field.numeric else ~field.missing
-        there = np.where(np.isnan(values), np.nan, values > 0) if field.numeric else values.astype(np.float64)
+        values = field.values if field.is_numeric else ~field.missing
+        there = (
+            np.where(np.isnan(values), np.nan, values > 0) if field.is_numeric else values.astype(np.float64)
+        )
         return replace(field, values=there, kind="flag"), ""
     known = field.values[~field.missing]
     if field.kind != "number" or rule or len(np.unique(known)) > FEW:

@@ -139,7 +139,7 @@ class Run:
             return ended - timedelta(seconds=self.env.get("seconds") or 0)
         return None
 
-    def elsewhere(self) -> "list[Run]":
+    def evaluations_as_runs(self) -> "list[Run]":
         """Return each evaluation on other data as a run of the same id: its folder, its results."""
         return [
             replace(self, folder=self.folder / EVALUATIONS / name, results=results, evaluations={})
@@ -235,7 +235,7 @@ def list_runs(root: Path | str = "runs", notebook: str = "*", tags: Sequence[str
     for place in places:
         folders += runs_folder(root).glob(place)
     every = [
-        _read_listed(path)
+        _read_and_warn(path)
         for path in sorted(folders)
         if (path / PARAMS).is_file() or (path / STATUS).is_file()
     ]
@@ -252,7 +252,7 @@ def _sort_key(run: Run) -> tuple[datetime, float, str, str]:
     return run.began or datetime.min, written, run.id, run.notebook
 
 
-def _read_listed(path: Path) -> Run:
+def _read_and_warn(path: Path) -> Run:
     try:
         return read(path)
     except ValueError as error:

@@ -135,7 +135,7 @@ def _train_and_measure(ready: Experiment, folder: Path | None, about: About) -> 
             model, ready.test.split, image, text, metrics=config.metrics, judge=config.judge
         )
         threads = torch.get_num_threads()
-    about = read_about(folder).merged(about) if folder else about
+    about = read_about(folder).merge(about) if folder else about
     return Result(
         about.name or config.objective.name,
         ready.test.split,
@@ -152,7 +152,7 @@ def _train_and_measure(ready: Experiment, folder: Path | None, about: About) -> 
 
 def _finished_history(position: checkpoint.TrainingPosition | None, model: TrainedModel) -> History:
     """Return the history of a run that ended before, whose weights the model then gets; else nothing."""
-    if position is None or not position.finished:
+    if position is None or not position.is_finished:
         return []
     saved, weights = position.last(), position.folder / runs.MODEL
     require(

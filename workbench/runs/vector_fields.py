@@ -78,9 +78,9 @@ class Field(NamedTuple):
             several = value.ndim == 3 and value.dtype.kind == "f"
             return several or (value.ndim == 2 and value.dtype.kind in NUMBERS)
         first = _first_value(value)
-        if is_listed(first) and len(first) and is_listed(first[0]):
+        if is_sequence(first) and len(first) and is_sequence(first[0]):
             return np.asarray(first[0][:1]).dtype.kind in NUMBERS
-        return is_listed(first) and np.asarray(first[:1]).dtype.kind in NUMBERS
+        return is_sequence(first) and np.asarray(first[:1]).dtype.kind in NUMBERS
 
     def __str__(self) -> str:
         if isinstance(self.value, np.ndarray | Tensor):
@@ -92,11 +92,11 @@ class Field(NamedTuple):
 
 def _first_value(value: Any) -> Any:
     """Return the first of some values; of anything else ``None``."""
-    listed = is_listed(value) and not isinstance(value, Tensor)
+    listed = is_sequence(value) and not isinstance(value, Tensor)
     return value[0] if listed and len(value) else None
 
 
-def is_listed(value: Any) -> bool:
+def is_sequence(value: Any) -> bool:
     """Return whether a value has a first and a last, as lists, arrays and tensors with an axis have.
 
     Args:
@@ -223,11 +223,14 @@ def _fields_of_table(table: pd.DataFrame, name: str) -> Iterator[Field]:
     for stem, columns in runs.items():
         numbered.update(columns)
         yield Field(
-            f"{columns[0]} to {columns[-1]}", _stem_without_sign(stem), _matrix(table[columns]), numbered=True
+            f"{columns[0]} to {columns[-1]}",
+            _stem_without_sign(stem),
+            _as_matrix(table[columns]),
+            numbered=True,
         )
     for column in names:
         if column not in numbered:
-            yield Field(column, normalise_name(column), _values(table[column]))
+            yield Field(column, normalise_name(column), _as_values(table[column]))
 
 
 def _with_index(table: pd.DataFrame) -> pd.DataFrame:
@@ -272,13 +275,13 @@ def _stem_without_sign(stem: str) -> str:
     return normalise_name(stem).strip("._")
 
 
-def _matrix(columns: pd.DataFrame) -> Array:
+def _as_matrix(columns: pd.DataFrame) -> Array:
     """Return columns of numbers as an array; a gap is no number."""
     array = columns.to_numpy()
     return columns.to_numpy(dtype=np.float64, na_value=np.nan) if array.dtype == object else array
 
 
-def _values(column: Any) -> Any:
+def _as_values(column: Any) -> Any:
     """Return an array of numbers, else a list of whatever stands there."""
     return column.to_numpy() if column.dtype.kind in NUMBERS else column.tolist()
 

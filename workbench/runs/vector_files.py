@@ -160,14 +160,14 @@ def read_vectors(source: Any, side: Side) -> SideVectors:
     name = str(source) if isinstance(source, str | Path) else f"{side}s"
     fields = fields_of(source, name)
     if len(fields) == 1 and not fields[0].name:
-        values, mask, remarks = _numbers(*_arrays(fields[0].value, name), name)
+        values, mask, remarks = _unit_vectors(*_arrays(fields[0].value, name), name)
         return SideVectors(values, (), _notes(source, side, remarks), (), mask=mask)
     field = _field_of_vectors(fields, side, name)
     array, mask = _arrays(field.value, f"{name}, {field.name}")
     real_field, real = mask_of(fields, side, tuple(array.shape), name)
     masks = [each for each in (mask, real) if each is not None]
     mask = torch.stack(masks).all(dim=0) if masks else None
-    values, mask, remarks = _numbers(array, mask, f"{name}, {field.name}")
+    values, mask, remarks = _unit_vectors(array, mask, f"{name}, {field.name}")
     ids_field, ids = _ids(fields, side, name, len(values))
     if field.numbered or not (side_of(field.name) or field.word in VECTORS):
         remarks = [f"{field.name} are {values.shape[-1]} dimensions", *remarks]
@@ -239,10 +239,10 @@ def _arrays(value: Any, name: str) -> tuple[Array | Tensor, Tensor | None]:
     numbers.
     """
     with reading_errors(name, "holds no vectors", TypeError, RuntimeError):
-        return ragged(value, name) or (_array(value), None)
+        return ragged(value, name) or (_as_array(value), None)
 
 
-def _numbers(
+def _unit_vectors(
     array: Array | Tensor, mask: Tensor | None, name: str
 ) -> tuple[Tensor, Tensor | None, list[str]]:
     """Return vectors as float32 at length 1, which of several an item are real, and what is to be
@@ -276,7 +276,7 @@ def _require_directions(vectors: Tensor, name: str) -> None:
         raise ValueError(f"{name}: row {int(bad[0, 0])} is not finite, or has no direction")
 
 
-def _array(value: Any) -> Array | Tensor:
+def _as_array(value: Any) -> Array | Tensor:
     """Return a value as one array or tensor, on the CPU."""
     if isinstance(value, list | tuple) and len(value) and isinstance(value[0], Tensor):
         value = torch.stack(list(value))

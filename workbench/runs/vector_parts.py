@@ -16,7 +16,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from workbench.io import replacing
 from workbench.records import Array, Embedding, require
-from workbench.runs.vector_fields import Field, is_listed, side_of
+from workbench.runs.vector_fields import Field, is_sequence, side_of
 
 MASK = re.compile(r"(^|_)(mask|masks|lengths)$")
 
@@ -46,7 +46,7 @@ def ragged(value: Any, name: str) -> tuple[Tensor, Tensor] | None:
     whole = isinstance(value, Tensor) or (isinstance(value, np.ndarray) and value.dtype != object)
     if whole or not _axes(value) >= 3:
         return None
-    tensors = list(map(_tensor, value))
+    tensors = list(map(_as_tensor, value))
     width = tensors[0].shape[-1]
     for row, tensor in enumerate(tensors):
         shape = tuple(tensor.shape)
@@ -64,14 +64,14 @@ def padded(tensors: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
     return parts, torch.arange(parts.shape[1]) < counts[:, None]
 
 
-def _tensor(value: Any) -> Tensor:
+def _as_tensor(value: Any) -> Tensor:
     """Return a list, an array or a tensor as a tensor."""
     return value if isinstance(value, Tensor) else torch.from_numpy(np.array(value))
 
 
 def _axes(value: Any) -> int:
     """Return how many axes a value has by its first elements."""
-    listed = is_listed(value)
+    listed = is_sequence(value)
     return 1 + _axes(value[0]) if listed and len(value) else int(listed)
 
 

@@ -48,7 +48,7 @@ class TwoWays(Embedding):
         return TwoWays.of(self.towards("i2t").in_float32(device), self.towards("t2i").in_float32(device))
 
 
-def as_seen(embedding: Embedding, way: Way) -> Embedding:
+def view_for_way(embedding: Embedding, way: Way) -> Embedding:
     """Return items as a direction sees them; those of one kind are seen alike by both.
 
     Args:
@@ -77,7 +77,7 @@ def one_way(image: Embedding, text: Embedding) -> tuple[Embedding, Embedding]:
         text: of texts.
     """
     way = query_way(image, text)
-    return as_seen(image, way), as_seen(text, way)
+    return view_for_way(image, way), view_for_way(text, way)
 
 
 class Instruction(NamedTuple):

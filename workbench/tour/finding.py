@@ -12,7 +12,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from workbench import assets, data
-from workbench.english import listed
+from workbench.english import join_words
 from workbench.formatting import format_count, format_number, format_value, unit_heading
 from workbench.records import MetricKey, Values
 from workbench.views.plots.theme import CATEGORIES, SYMBOLS, draw_dots, legend_entry, panels
@@ -108,7 +108,7 @@ def describe_statements(rows: pd.DataFrame) -> str:
             parts.append(f"{len(statements)} {words} ({'; '.join(statements)})")
     return (
         f"Asked again with {format_count(count, 'objective')}, of four statements of the first comparison "
-        f"{listed(parts)}."
+        f"{join_words(parts)}."
     )
 
 
@@ -131,7 +131,7 @@ def level_groups(rows: pd.DataFrame) -> dict[str, list[int]]:
 def _at_levels(levels: Sequence[int]) -> str:
     if len(levels) == len(LEVELS):
         return "at every level"
-    return f"at level{'s' if len(levels) > 1 else ''} {listed([str(level) for level in levels])}"
+    return f"at level{'s' if len(levels) > 1 else ''} {join_words([str(level) for level in levels])}"
 
 
 def summarise_levels(rows: pd.DataFrame) -> str:

@@ -76,7 +76,7 @@ class TrainingPosition:
         return tensors, facts
 
     @property
-    def finished(self) -> bool:
+    def is_finished(self) -> bool:
         """Whether the run ended, and its checkpoint has the facts alone.
 
         Raises:

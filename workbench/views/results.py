@@ -9,7 +9,7 @@ from typing import Any, Literal
 import plotly.graph_objects as go
 from IPython.display import HTML
 
-from workbench.english import listed
+from workbench.english import join_words
 from workbench.records import require
 from workbench.registry import class_of, door
 from workbench.runs import compare
@@ -41,7 +41,7 @@ def _contracts(results: Result | Comparison, every: bool) -> dict[str, Labelled]
     """Return the numbers of each result as pairs of a label and a contract."""
     if isinstance(results, Result):
         contracts = {row.label: row.as_dict() for row in results.measurements}
-        labels = results.shown(every=every).index
+        labels = results.text_table(every=every).index
         return {results.name: [(label, contracts[label]) for label in labels]}
     pairs: dict[str, Labelled] = {}
     rows: Any = results.numbers.to_dict("index").items()
@@ -64,11 +64,11 @@ def curves(*results: Result) -> go.Figure:
         return _only_a_title("No learning curves: nothing was trained")
     if len(results) == 1:
         run = trained[0]
-        return training.curves(run.history, select=run.select, kept=run.kept)
+        return training.curves(run.history, select=run.select, kept=run.kept_epochs)
     fig = comparison.learning_curves({run.name: run.history for run in trained})
     others = [run.name for run in results if not run.history]
     if others:
-        title = f"{fig.layout.title.text}; not trained here: {theme.escape(listed(others))}"
+        title = f"{fig.layout.title.text}; not trained here: {theme.escape(join_words(others))}"
         fig.update_layout(title={"text": title})
     return fig
 

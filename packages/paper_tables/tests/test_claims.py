@@ -34,7 +34,7 @@ def test_every_table_is_named_and_every_arm_is_one_of_its_grid() -> None:
     every = claims.load_claims()
     assert len(every) >= 70
     tables = chain.from_iterable(claim.tables for claim in every.values())
-    assert set(tables) == {row["table"] for row in table.listed()}
+    assert set(tables) == {row["table"] for row in table.list_tables()}
     for claim in every.values():
         assert claim.arms or claim.recorded or claim.needs or claim.text or claim.models, claim.id
         for name, label in chain.from_iterable(claim.contrasts):

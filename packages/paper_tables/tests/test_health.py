@@ -20,7 +20,7 @@ from paper_tables import (
     untrained,
 )
 
-from workbench.metrics.crossed import crossed, crossed_interval
+from workbench.metrics.crossed import crossed_interval, crossed_variance
 from workbench.training.samplers import epoch_batches
 
 
@@ -64,15 +64,15 @@ def test_few_steps_and_unequal_ones_do_not_count():
     def with_steps(*steps: int) -> dict[str, object]:
         return line("a | b", 1.0, 2.0, budget={"train_images": 500, "steps": list(steps)})
 
-    assert not health.long_and_equal(with_steps(27, 27))
-    assert not health.long_and_equal(with_steps(540, 135))
-    assert health.long_and_equal(with_steps(540, 540))
-    assert health.long_and_equal(line("vsepp | infonce", 1.0, 2.0))
+    assert not health.has_long_equal_arms(with_steps(27, 27))
+    assert not health.has_long_equal_arms(with_steps(540, 135))
+    assert health.has_long_equal_arms(with_steps(540, 540))
+    assert health.has_long_equal_arms(line("vsepp | infonce", 1.0, 2.0))
 
 
 def test_every_row_that_counts_is_healthy_or_void_and_none_has_few_steps():
     lines = claims.current(claims.read_ledger())
-    assert all(health.long_and_equal(row) for row in lines)
+    assert all(health.has_long_equal_arms(row) for row in lines)
     for row, share in zip(lines, health.shares(lines, claims.REFERENCES), strict=True):
         assert share is None or share >= health.HEALTHY or row["verdict"] == "void"
 
@@ -157,7 +157,7 @@ def test_effects_stand_on_the_way_from_chance_to_what_can_be_reached():
 def test_values_by_image_widen_the_interval_of_a_line_as_the_crossed_one():
     rng = np.random.default_rng(0)
     values = 5 + 3 * rng.standard_normal((5, 1)) + 40 * rng.standard_normal((1, 300))
-    parts = crossed(values)
+    parts = crossed_variance(values)
     row = line(
         "ditm | sam", 1.0, 0.0, claim="D9", expected="+", smallest=3.0, unit="sum", health=1.0, rates={}
     )

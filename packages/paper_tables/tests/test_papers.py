@@ -43,7 +43,7 @@ from workbench.runs.train import train
 
 pytestmark = pytest.mark.slow
 
-COMMANDS = {row["table"]: shlex.split(row["command"])[1:] for row in table.listed()}
+COMMANDS = {row["table"]: shlex.split(row["command"])[1:] for row in table.list_tables()}
 FEW = {
     "train_images": 12,
     "seed": 0,

@@ -376,7 +376,7 @@ def test_what_is_printed_of_another_test_set_stands_in_a_table_of_its_own():
         assert any("41.3" in line for line in lines) != apart
         assert len(lines) == 1 if apart else 2
         assert any("printed" in head for head in heads) != apart
-        blocks = tables.printed_apart(filled)
+        blocks = tables.tables_of_other_sets(filled)
         assert len(blocks) == int(apart)
         if apart:
             heading, names, printed = blocks[0]
@@ -387,7 +387,7 @@ def test_what_is_printed_of_another_test_set_stands_in_a_table_of_its_own():
 
 
 def test_latex_has_no_sign_that_it_would_read():
-    assert tables._escaped("50 % of A_1 & VSE∞†") == r"50 \% of A\_1 \& VSE$\infty$\dag{}"
+    assert tables._escape("50 % of A_1 & VSE∞†") == r"50 \% of A\_1 \& VSE$\infty$\dag{}"
 
 
 def test_the_verb_makes_the_table_again_and_says_what_is_missing(tmp_path):

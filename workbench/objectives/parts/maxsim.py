@@ -49,17 +49,19 @@ class MaxSim:
         """
         images, texts = _Vectors(image), _Vectors(text)
         if self.query == "text":
-            return self._late(texts, images).T
-        by_images = self._late(images, texts)
-        return by_images if self.query == "image" else (by_images + self._late(texts, images).T) / 2
+            return self._late_interaction(texts, images).T
+        by_images = self._late_interaction(images, texts)
+        return (
+            by_images if self.query == "image" else (by_images + self._late_interaction(texts, images).T) / 2
+        )
 
-    def _late(self, queries: "_Vectors", items: "_Vectors") -> Tensor:
+    def _late_interaction(self, queries: "_Vectors", items: "_Vectors") -> Tensor:
         """Return ``(Q, N)`` scores of queries with items."""
         gallery = items.filled()
         rows = []
         for vectors, lengths in queries.in_blocks():
             step = max(1, block_entries(vectors) // max(1, len(vectors) * gallery.shape[1]))
-            columns = [_best(vectors, part, lengths) for part in torch.split(gallery, step)]
+            columns = [_sum_of_best(vectors, part, lengths) for part in torch.split(gallery, step)]
             summed = torch.cat(columns, dim=1)
             rows.append(summed / lengths.clamp(min=1)[:, None] if self.reduction == "mean" else summed)
         return torch.cat(rows)
@@ -97,7 +99,7 @@ class _Vectors:
             yield unit[mask], mask.sum(dim=1)
 
 
-def _best(vectors: Tensor, items: Tensor, lengths: Tensor) -> Tensor:
+def _sum_of_best(vectors: Tensor, items: Tensor, lengths: Tensor) -> Tensor:
     """Return ``(n, N)`` sums of the best cosines.
 
     Args:

@@ -58,12 +58,12 @@ class Selection:
 
     def __post_init__(self) -> None:
         require(
-            not self.learned or self.rule in ("p", "printed"),
+            not self.has_learned_beta or self.rule in ("p", "printed"),
             f"beta='learned' is for the rules 'p' and 'printed', and the rule is {self.rule!r}",
         )
 
     @property
-    def learned(self) -> bool:
+    def has_learned_beta(self) -> bool:
         """Whether ``beta`` is a parameter."""
         return self.beta == "learned"
 
@@ -79,7 +79,7 @@ class Selection:
             difference: ``(N, N)`` ``L``.
             beta: ``(2,)`` of rows and columns.
         """
-        others = self.counted(difference)
+        others = self.threshold_mask(difference)
         if self.rule in ("l1", "dense"):
             return others
         if self.rule == "top_k":
@@ -93,17 +93,19 @@ class Selection:
         ``difference`` gets none.
         """
         return (
-            (self.lead(difference.detach(), beta) / SLOPE).sigmoid().masked_fill(~self.counted(difference), 0)
+            (self.lead(difference.detach(), beta) / SLOPE)
+            .sigmoid()
+            .masked_fill(~self.threshold_mask(difference), 0)
         )
 
     def lead(self, difference: Tensor, beta: Tensor) -> Tensor:
         """Return by how much each entry exceeds the higher one of its two thresholds."""
-        chance, counted = probability(difference), self.counted(difference)
+        chance, counted = probability(difference), self.threshold_mask(difference)
         rows, columns = thresholds(chance, counted, beta[0]), thresholds(chance.T, counted.T, beta[1])
         compared = difference.abs() if self.rule == "printed" else chance
         return compared - torch.maximum(rows[:, None], columns[None, :])
 
-    def counted(self, difference: Tensor) -> Tensor:
+    def threshold_mask(self, difference: Tensor) -> Tensor:
         """Return ``(N, N)`` bool, what the thresholds are made from."""
         whole = torch.ones_like(difference, dtype=torch.bool)
         return whole if self.diagonal else whole.fill_diagonal_(False)
@@ -152,7 +154,7 @@ def constraint_loss(
     size = difference.abs() if selection.rule == "l1" else difference.square()
     pairs = len(difference) * (len(difference) - 1)
     total = (kept * size).sum()
-    if selection.learned:
+    if selection.has_learned_beta:
         soft = selection.soft_mask(difference, beta)
         # Values are those of the hard mask; slopes in beta are those of the soft one.
         slope = soft - soft.detach()

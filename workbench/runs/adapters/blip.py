@@ -21,7 +21,7 @@ class Blip(Matching):
 
     def encode_image(self, images: Sequence[Image.Image]) -> Tensor:
         """Return ``(N, D)`` vectors of the contrastive head."""
-        return normalize(self.model.vision_proj(self._states(images)[:, 0]), dim=-1)
+        return normalize(self.model.vision_proj(self._image_states(images)[:, 0]), dim=-1)
 
     def encode_text(self, texts: Sequence[str]) -> Tensor:
         """Return ``(N, D)`` vectors of the contrastive head."""

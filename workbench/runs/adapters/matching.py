@@ -43,7 +43,7 @@ class Matching(Adapter):
     def score(self, images: Sequence[Image.Image], texts: Sequence[str]) -> Tensor:
         """Return ``(N,)`` logit of "match" of pairs."""
         distinct, place = distinct_images(images)
-        states = self._states(distinct)[place]
+        states = self._image_states(distinct)[place]
         tokens = self._tokens(texts)
         seen = torch.ones(states.shape[:-1], dtype=torch.long, device=states.device)
         return self._matching(states, seen, tokens["input_ids"], tokens["attention_mask"])
@@ -52,7 +52,7 @@ class Matching(Adapter):
         """Count the texts that are longer than ``longest`` tokens."""
         return text_models.count_longer(self.processor.tokenizer, texts, self.longest) if self.longest else 0
 
-    def _states(self, images: Sequence[Image.Image]) -> Tensor:
+    def _image_states(self, images: Sequence[Image.Image]) -> Tensor:
         """Return ``(N, P, D)`` states of the image encoder."""
         inputs = self.processor.image_processor(images=list(images), return_tensors="pt")
         states: Tensor = self.model.vision_model(pixel_values=inputs["pixel_values"].to(self.model.device))[0]

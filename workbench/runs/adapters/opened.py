@@ -44,10 +44,10 @@ def open_adapter(library: str, name: str) -> Adapter:
         return MATCHING[saved](name)
     if retriever := retriever_class(classes):
         return LateInteraction(name, retriever)
-    return YesNo(name) if saved in _answering() else HuggingFace(name)
+    return YesNo(name) if saved in _answering_classes() else HuggingFace(name)
 
 
-def _answering() -> set[str]:
+def _answering_classes() -> set[str]:
     """Return classes of transformers that read images and write texts."""
     from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES
 

@@ -46,7 +46,7 @@ class PCMEPP(Adapter):
         import open_clip  # slow to import
 
         with reading_errors(name, "cannot be opened as PCME++", Exception), hub_access(name):
-            config = read_options(_file(name, "config.json"))
+            config = read_options(_find_file(name, "config.json"))
             towers = config["vision_cfg"], config["text_cfg"]
             sides = [{field: side[field] for field in TOWER if field in side} for side in towers]
             quick = bool(config.get("quick_gelu", False))
@@ -93,13 +93,13 @@ class PCMEPP(Adapter):
         Raises:
             ValueError: some are missing, or have no place.
         """
-        file = Path(_file(name, *WEIGHTS))
+        file = Path(_find_file(name, *WEIGHTS))
         safe = file.suffix == ".safetensors"
         weights = load_file(file) if safe else torch.load(file, map_location="cpu", weights_only=True)
         state: dict[str, Tensor] = {}
         for key, values in weights.items():
             if key not in OF_LOSS:
-                state[_place(key)] = values
+                state[_weight_name(key)] = values
         absent, unknown = self.load_state_dict(state, strict=False)
         absent = [key for key in absent if not key.endswith(OF_LOSS)]
         require(not absent, f"{name} lacks {min(absent, default='')}")
@@ -147,7 +147,7 @@ class Branch(nn.Module):
         return Embedding(normalize(mean, dim=-1), log_var=log_var)
 
 
-def _file(name: str, *files: str) -> Any:
+def _find_file(name: str, *files: str) -> Any:
     """Return the first of some files that a folder or the hub has."""
     from transformers.utils.hub import cached_file  # slow to import
 
@@ -157,7 +157,7 @@ def _file(name: str, *files: str) -> Any:
     return cached_file(name, files[-1])
 
 
-def _place(key: str) -> str:
+def _weight_name(key: str) -> str:
     """Return where a weight of the authors' stands here."""
     for theirs, ours in (
         ("visual.uncertainty_transformer.", "images.transformer."),

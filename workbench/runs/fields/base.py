@@ -88,11 +88,11 @@ class ComputedField:
 
     def compute(self, material: Material) -> Field:
         """Return the field of a split."""
-        values = np.asarray(list(self.make(material)), dtype=np.float64 if self._numeric else object)
+        values = np.asarray(list(self.make(material)), dtype=np.float64 if self._is_numeric else object)
         return Field(self.name, values, self.of, self.kind, COMPUTED)
 
     @property
-    def _numeric(self) -> bool:
+    def _is_numeric(self) -> bool:
         return self.kind in ("number", "flag")
 
 

@@ -124,7 +124,7 @@ class Answer:
         del values["facts"]
         return {**values, "truth": self.truth, "note": self.note}
 
-    def with_more(self, more: "Answer") -> "Answer":
+    def with_columns(self, more: "Answer") -> "Answer":
         """Return the answer with the columns of the same question that come after it."""
         items = {item.row: item for item in (*self.items, *more.items)}
         columns = tuple((*old, *new) for old, new in zip(self.columns, more.columns, strict=True))

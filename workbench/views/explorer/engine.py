@@ -360,7 +360,7 @@ class Engine:
         ranks = [ranks for _, ranks in self._orders_and_ranks(question.seeks, scores)]
         items = []
         for row, grade, mark in zip(rows, grades, marks, strict=True):
-            known = [_number(of_run[row]) for of_run in scores]
+            known = [_finite_or_none(of_run[row]) for of_run in scores]
             items.append(
                 Item(
                     row=row,
@@ -436,7 +436,7 @@ class Engine:
         return {asker.run.name: asker.unseen(words(" ".join(spoken))) for asker in self.askers}
 
 
-def _number(score: np.float32) -> float | None:
+def _finite_or_none(score: np.float32) -> float | None:
     return None if np.isnan(score) else float(score)
 
 

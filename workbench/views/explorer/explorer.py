@@ -411,7 +411,7 @@ class Explorer(anywidget.AnyWidget):
         answer = self.engine.answer(question)
         before = self.answer
         follows = question.skip and before and before.query == answer.query
-        self.answer = before.with_more(answer) if before and follows else answer
+        self.answer = before.with_columns(answer) if before and follows else answer
         if self._map and answer.query.text and answer.query.text != self._map.question.get("text"):
             self._map.ask(answer.query.text, select=False)
         keys, blobs = self.thumbnails.new_to(str(message["page"]), answer.keys)
@@ -451,11 +451,11 @@ def explore(
     require(results, "nothing to explore: give results of evaluate(), train() or open_runs(), or a model")
     runs: list[Result] = []
     for result in results:
-        runs += _runs(result, images)
+        runs += _as_results(result, images)
     return Explorer(share_split(runs), k=k, grades=grades, start=start, folder=folder, panels=panels)
 
 
-def _runs(result: Any, images: Any) -> list[Result]:
+def _as_results(result: Any, images: Any) -> list[Result]:
     """Return results as they are, or what a model says of other images."""
     if images is not None:
         model = result.model if isinstance(result, Result) else open_model(result)

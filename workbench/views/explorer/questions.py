@@ -64,10 +64,10 @@ class Term:
     def vectors(self) -> tuple[NDArray[np.float32] | None, ...]:
         """The vectors of an embedding: a single one for every run, or one a run."""
         first = next((vector for vector in self.value if vector is not None), ())
-        return tuple(map(_vector, self.value)) if np.ndim(first) else (_vector(self.value),)
+        return tuple(map(_parse_vector, self.value)) if np.ndim(first) else (_parse_vector(self.value),)
 
 
-def _vector(values: Any) -> NDArray[np.float32] | None:
+def _parse_vector(values: Any) -> NDArray[np.float32] | None:
     return None if values is None else np.asarray(values, dtype=np.float32)
 
 
@@ -180,11 +180,11 @@ def read_question(message: Mapping[str, Any], uploads: Sequence[Any], split: Spl
     Raises:
         ValueError, KeyError, IndexError, TypeError: the message is not one that ``exchange.js`` sends.
     """
-    terms = tuple(_term(term, uploads, split) for term in message["terms"])
+    terms = tuple(_parse_term(term, uploads, split) for term in message["terms"])
     return check_question({**message, "terms": terms})
 
 
-def _term(message: dict[str, Any], uploads: Sequence[Any], split: Split) -> Term:
+def _parse_term(message: dict[str, Any], uploads: Sequence[Any], split: Split) -> Term:
     kind = message["kind"]
     sign = message["sign"]
     value = message["value"]

@@ -108,7 +108,7 @@ def build(
     rows: list[dict[str, Any]] = []
     left_out: dict[str, str] = {}
     for listed in runs.list_runs(root, notebook, tags):
-        for run in (listed, *listed.elsewhere()):
+        for run in (listed, *listed.evaluations_as_runs()):
             reason = _reason_left_out(run, known)
             if reason:
                 left_out[str(run.folder)] = reason
@@ -120,7 +120,7 @@ def build(
     if FIRST not in table:
         table[FIRST] = np.nan
     groups = table.sort_values(list(SPLIT), kind="stable").groupby(list(SPLIT), sort=False)
-    parts = [_ordered(part) for _, part in groups]
+    parts = [_sort_runs(part) for _, part in groups]
     folder = Path(out or root)
     links = {"Table as CSV": "leaderboard.csv"} | ({"Tour": TOUR} if (folder / TOUR).is_file() else {})
     notes = [f"{Path(name).name} is left out: {reason}" for name, reason in left_out.items()]
@@ -146,7 +146,7 @@ def _ordering_labels(part: pd.DataFrame) -> list[str]:
     return TRUTH if known else [FIRST]
 
 
-def _ordered(part: pd.DataFrame) -> pd.DataFrame:
+def _sort_runs(part: pd.DataFrame) -> pd.DataFrame:
     """Return the runs of one test split, the best first, with the settings in which they differ."""
     order = part[_ordering_labels(part)].mean(axis=1, skipna=False)
     part = part.loc[order.sort_values(ascending=False, kind="stable").index]
@@ -242,7 +242,7 @@ def _table_group(part: pd.DataFrame, page_folder: Path) -> dict[str, Any]:
     their seed alone, the best first.
     """
     labels = _labels(part)
-    marks = _marks(part, labels)
+    marks = _compare_runs(part, labels)
     first = part.iloc[0]["of"]
     before = [name for name in BEFORE if name != "seed" or part[name].nunique() > 1]
     behind = [name for name in BEHIND if part[name].nunique() > 1]
@@ -275,7 +275,7 @@ def _heading(part: pd.DataFrame) -> str:
     return f"{named}: {format_count(images, 'image')}, {format_count(captions, 'caption')}{trained}"
 
 
-def _marks(part: pd.DataFrame, labels: Sequence[str]) -> dict[Path, dict[str, Mark]]:
+def _compare_runs(part: pd.DataFrame, labels: Sequence[str]) -> dict[Path, dict[str, Mark]]:
     """Compare every run of a table with its reference, the first row of ``part``.
 
     Returns:

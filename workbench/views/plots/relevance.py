@@ -115,7 +115,7 @@ def labels_against_truth(own: pd.DataFrame, true: pd.DataFrame) -> go.Figure:
         for place, (name, colour) in enumerate(zip(list(own.columns), CATEGORIES, strict=False)):
             shift = (place - (count - 1) / 2) * 0.8 / count
             rows = np.arange(len(keys)) + shift
-            _draw_joined(fig, own[name][keys], true[name][keys], rows, colour, column)
+            _draw_joined_values(fig, own[name][keys], true[name][keys], rows, colour, column)
         titles = [escape(_metric_title(key)) for key in keys]
         fig.update_yaxes(tickvals=np.arange(len(keys)), ticktext=titles, col=column)
     fig.update_layout(height=180 + 14 * len(own) * max(2, count), legend={"y": -0.2})
@@ -123,7 +123,7 @@ def labels_against_truth(own: pd.DataFrame, true: pd.DataFrame) -> go.Figure:
     return fig.update_xaxes(range=[-2, 102], dtick=25, title=unit_heading())
 
 
-def _draw_joined(
+def _draw_joined_values(
     fig: go.Figure, own: "pd.Series[float]", true: "pd.Series[float]", rows: Array, colour: str, column: int
 ) -> None:
     """Draw one model's values by the labels and by the truth, joined by a line."""

@@ -5,7 +5,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from workbench.english import listed
+from workbench.english import join_words
 from workbench.formatting import format_value, unit_heading
 from workbench.records import Measurement, MetricKey, require
 from workbench.records.measurement import unit_of
@@ -105,7 +105,7 @@ def first_answers(own: Mapping[str, float], true: Mapping[str, float]) -> go.Fig
     one; for the arguments see ``first_answer_shares``.
     """
     shares = [f"{format_value(share)} % from {way}" for way, share in true.items() if "," not in way]
-    title = f"First answers that are true: {listed(shares)}"
+    title = f"First answers that are true: {join_words(shares)}"
     fig = figure(title, f"queries, {unit_heading()}", height=210 + 60 * len(own))
     parts = [(own[way], max(true[way] - own[way], 0.0), 1 - max(true[way], own[way])) for way in own]
     ways = [escape(way) for way in own]
