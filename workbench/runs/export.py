@@ -144,7 +144,7 @@ def export(run: str | Path, to: str, folder: str | Path, *, licence: str = "unkn
     forms = _FORMS.get(type(source), {})
     require(to in forms, f"{run} cannot go to {to}: {CAN}")
     if isinstance(source, Towers | Transformers):
-        source.network = source.merged()
+        source.network = source.merge_adapters()
 
     def write(unfinished: Path) -> None:
         forms[to](source, unfinished)
