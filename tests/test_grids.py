@@ -77,7 +77,7 @@ def test_every_published_ablation_has_its_arms(name):
 
 
 def test_every_arm_of_every_ablation_is_recorded_away_from_chance():
-    found = assets.recorded("ablation_arms")
+    found = assets.read_recorded("ablation_arms")
     there = {(row.grid, row.data, row.arm) for row in found.itertuples()}
     named = bench_arms.names()
     assert there == {

@@ -49,7 +49,7 @@ LEVEL_FIGURE = (
 
 def recorded_points() -> pd.DataFrame:
     """Every recorded way of training on the synthetic scenes, as the figure of the README shows it."""
-    rows, parts = assets.recorded("comparison_scenes"), []
+    rows, parts = assets.read_recorded("comparison_scenes"), []
     for positives, group in GROUPS.items():
         means = seeds.seed_statistics(rows[rows.positives == positives])
         columns = {"group": group}
@@ -115,7 +115,7 @@ def tour() -> str:
 
 def comparison_table() -> str:
     """Every objective on the synthetic scenes, with annotated pairs and with every true pair."""
-    released = assets.recorded("released_scenes").rename(columns={"arm": "objective"})
+    released = assets.read_recorded("released_scenes").rename(columns={"arm": "objective"})
     rows = pd.concat([_comparison(), _titled(released)])
     means = rows.groupby(["positives", "objective", "key"]).value.mean()
     sums = means.loc["own"].unstack()[LABELS].sort_values(ascending=False)
@@ -158,7 +158,7 @@ def comparison() -> str:
 
 
 def _comparison() -> pd.DataFrame:
-    return _titled(assets.recorded("comparison_scenes"))
+    return _titled(assets.read_recorded("comparison_scenes"))
 
 
 def _titled(rows: pd.DataFrame) -> pd.DataFrame:
@@ -169,7 +169,7 @@ def _titled(rows: pd.DataFrame) -> pd.DataFrame:
 
 def counterfactuals() -> str:
     """How often a caption scores above its counterfactual, by objective and what was exchanged."""
-    rows = _titled(assets.recorded("counterfactual_scenes"))
+    rows = _titled(assets.read_recorded("counterfactual_scenes"))
     means = seeds.seed_statistics(rows)
     kinds = sorted(key for key in set(rows.key) if "counterfactual_accuracy" in key)
     order = means.loc[kinds[0]]["mean"].sort_values(ascending=False).index
@@ -198,7 +198,7 @@ def _counterfactual_lines(
 
 def negatives() -> str:
     """What counterfactual captions in training change about the accuracy on others, by arm, and in words."""
-    rows = assets.recorded("negatives_scenes")
+    rows = assets.read_recorded("negatives_scenes")
     means = seeds.seed_statistics(rows)
     kinds = sorted(key for key in set(rows.key) if "counterfactual_accuracy" in key)
     alone, with_negatives = dict.fromkeys(rows.objective)
@@ -235,7 +235,7 @@ def _turned(arms: pd.DataFrame, way: str, other: str) -> str:
 
 def photographs() -> str:
     """Every objective on Flickr8k, mean and standard deviation of RSUM over seeds."""
-    rows = assets.recorded("objectives_flickr8k")
+    rows = assets.read_recorded("objectives_flickr8k")
     sums = rows[rows.key == "rsum"].groupby("objective").value.agg(["mean", "std", "count"])
     lines = [
         f"| {TITLES[str(name)]} | {format_value(row['mean'], 'sum')} | {format_value(row['std'], 'sum')} |"
@@ -275,7 +275,7 @@ def held() -> str:
 
 def ablations() -> str:
     """How far the recorded arms of the papers' ablations come from chance, and with what."""
-    rows = assets.recorded("ablation_arms")
+    rows = assets.read_recorded("ablation_arms")
     rows["times"], rows["before"] = rows.rsum / rows.chance, rows.untrained / rows.chance
     places = [
         f"{format_count(len(part), 'arm')} on "

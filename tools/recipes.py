@@ -48,7 +48,7 @@ def recipes(*names: str) -> dict[str, dict[str, Any]]:
     for name in names:
         grid = read_grid(find_file(name, "grid"))
         same = shared_values(grid)
-        for objective, row in best(grid, assets.recorded(name)).to_dict("index").items():
+        for objective, row in best(grid, assets.read_recorded(name)).to_dict("index").items():
             given: dict[str, Any] = {field: same[field] for field in FIELDS if field in same}
             found[str(objective)] = given | {str(field): value for field, value in row.items()}
     return found

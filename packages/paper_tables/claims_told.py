@@ -265,7 +265,7 @@ def _tables(line: Line) -> list[tuple[str, str]]:
     """Return the tables that hold an arm of a recorded comparison and its number, with what made each."""
     tables = []
     for name in claims.TABLES[line["data"]]:
-        rows, arms = assets.recorded(name), line["contrast"].split(" | ")
+        rows, arms = assets.read_recorded(name), line["contrast"].split(" | ")
         compared = rows["arm" if "arm" in rows else "objective"].isin(arms).any() or len(arms) == 1
         if compared and set(line["metric"]) & set(rows["key"]):
             place = f"packages/paper_tables/assets/results/{name}.tsv"

@@ -258,7 +258,7 @@ def power_text(lines: Sequence[Mapping[str, Any]]) -> str:
     spreads = [np.std(np.subtract(value["more"], value["less"]), ddof=1) for value in values]
     if not spreads:
         return ""
-    table, middle = assets.recorded("claims_power"), float(np.median(spreads))
+    table, middle = assets.read_recorded("claims_power"), float(np.median(spreads))
     nearest = min(table.spread.unique(), key=lambda spread: abs(spread - middle))
     rows = table[(table.spread == nearest) & (table.key == "replicated")]
     shares = ", ".join(
@@ -273,7 +273,7 @@ def power_text(lines: Sequence[Mapping[str, Any]]) -> str:
 
 def _power_table() -> list[str]:
     """Return the recorded simulation of the judging as a table, in words before it."""
-    table = assets.recorded("claims_power")
+    table = assets.read_recorded("claims_power")
     first = table.iloc[0]
     effect, smallest = (format_number(first[name], 0) for name in ("effect", "smallest"))
     about = (

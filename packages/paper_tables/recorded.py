@@ -59,7 +59,7 @@ def _contrasts(claim: Claim, where: str, who: str, keys: list[str]) -> Iterable[
 @cache
 def _recorded_numbers(where: str) -> pd.DataFrame:
     """Return ``(arm, seed, key)`` -> value, of runs that were trained with annotated pairs."""
-    rows = pd.concat([assets.recorded(name) for name in TABLES[where]])
+    rows = pd.concat([assets.read_recorded(name) for name in TABLES[where]])
     for column, value in (("positives", "own"), ("judge", "CIDEr-D")):
         rows = rows[rows[column].isna() | (rows[column] == value)] if column in rows else rows
     arm = rows["arm"].fillna(rows["objective"]) if "arm" in rows else rows["objective"]

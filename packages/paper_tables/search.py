@@ -34,7 +34,7 @@ def tried_settings(*names: str) -> pd.DataFrame:
     """
     tables = []
     for name in names:
-        grid, recorded = read_grid(find_file(name, "grid")), assets.recorded(name)
+        grid, recorded = read_grid(find_file(name, "grid")), assets.read_recorded(name)
         same = shared_values(grid)
         axes = [axis for axis in recorded if axis not in ("key", "value")]
         table = recorded.pivot(index=axes, columns="key", values="value").reset_index()
@@ -51,7 +51,7 @@ def recipe_table() -> pd.DataFrame:
     and twice the learning rate and with twice the epochs (NaN where that was not tried), and ``scatter``: the
     standard deviation over seeds that the number has on the test split of the recorded comparison.
     """
-    every, recorded = tried_settings(*GRIDS, *WIDER), assets.recorded("comparison_scenes")
+    every, recorded = tried_settings(*GRIDS, *WIDER), assets.read_recorded("comparison_scenes")
     key = read_grid(find_file(GRIDS[0], "grid"))["record"][0].removeprefix("val/")
     recorded = recorded[(recorded["positives"] == "own") & (recorded["key"] == key)]
     scatter = recorded.groupby("objective")["value"].std()

@@ -202,7 +202,7 @@ def _describe_data(values: str, seed: int) -> tuple[str, Rows]:
 @cache
 def _recorded_pace(name: str, label: str, data: str) -> float:
     """Return recorded seconds for an image and epoch: those of the arm, else the mean over all arms."""
-    table = assets.recorded("ablation_arms")
+    table = assets.read_recorded("ablation_arms")
     table = table[(table["data"] == data) & (table["train_images"] > 0)]
     pace = table["seconds"] / (table["train_images"] * table["epochs"])
     of_arm = pace[(table["grid"] == name) & (table["arm"] == label)]

@@ -60,7 +60,10 @@ def levels(split: Split) -> Found:
     other = data.load("scenes", split="test") if split.name.startswith("scenes") else split
     assert other.level is not None
     for reading, delta in _descriptiveness_by_reading(other, other):
-        yield f"{reading}{EQUAL_WORDS}", {"more": _at_equal_words(other, delta, other.level, _kendall)}
+        yield (
+            f"{reading}{EQUAL_WORDS}",
+            {"more": _agreement_at_equal_words(other, delta, other.level, _kendall)},
+        )
 
 
 def margins(split: Split) -> Found:
@@ -95,7 +98,7 @@ def _means_at_equal_words(split: Split, values: Values, more: Array, less: Array
     return first, second
 
 
-def _at_equal_words(
+def _agreement_at_equal_words(
     split: Split, values: Values, other: Array, measure: Callable[[Values, Array], float]
 ) -> Values:
     """Return, by group of images, how values of captions go with other ones, among captions with equally many
@@ -129,7 +132,7 @@ def generality(split: Split) -> Found:
     for reading, delta in _descriptiveness_by_reading(data.load("scenes", split="train", size=1000), split):
         rows = np.array_split(np.arange(len(delta)), GROUPS)
         yield reading, {"more": np.array([spearman(delta[group], images[group]) for group in rows])}
-        yield f"{reading}{EQUAL_WORDS}", {"more": _at_equal_words(split, delta, images, spearman)}
+        yield f"{reading}{EQUAL_WORDS}", {"more": _agreement_at_equal_words(split, delta, images, spearman)}
 
 
 def widths(split: Split) -> Found:

@@ -21,7 +21,7 @@ def judge_agreement(key: str = KEY) -> pd.DataFrame:
     """Return recorded correlations, best with people first: one row a judge; ``levels``, ``people`` and
     ``truth`` with value and interval as they are shown.
     """
-    table = assets.recorded("judges")
+    table = assets.read_recorded("judges")
     table = table[table.key == key]
     order = table[table.data == "people"].sort_values("value", ascending=False).judge
     numbers = zip(table.value, table.low, table.high, strict=True)
@@ -33,7 +33,7 @@ def judge_advice(key: str = KEY) -> str:
     """Return two sentences, computed: which judge agrees best with people and which with the truth, and so
     which to take.
     """
-    table = assets.recorded("judges")
+    table = assets.read_recorded("judges")
     table = table[(table.key == key) & ~table.judge.str.contains(",")]
     figures, best = {}, {}
     for data, rows in table.sort_values("value", ascending=False).groupby("data"):
@@ -68,7 +68,7 @@ def choices_by_judge(truth: str) -> pd.DataFrame:
     Returns:
         As ``metrics.seeds.choices``; a number of a judge is named as in ``"t2i/ncs@10 by cider"``.
     """
-    judged, exact = assets.recorded("judge_orders"), assets.recorded("comparison_scenes")
+    judged, exact = assets.read_recorded("judge_orders"), assets.read_recorded("comparison_scenes")
     direction = MetricKey.parse(truth).direction
     judged = judged[[MetricKey.parse(key).direction == direction for key in judged.key]]
     named = judged.assign(key=judged.key + " by " + judged.judge).drop(columns="judge")

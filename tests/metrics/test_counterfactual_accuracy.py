@@ -82,7 +82,7 @@ def test_only_the_order_matters_blocks_give_the_same_and_equal_scores_are_guesse
 
 
 def test_every_objective_was_asked_over_five_seeds():
-    rows = assets.recorded("counterfactual_scenes")
+    rows = assets.read_recorded("counterfactual_scenes")
     asked = rows[rows.key.str.contains("counterfactual_accuracy")].groupby("objective")
     # these are younger than the recording
     assert {*asked.groups} == {*objectives.names()} - {"rince", "three_ranks"}

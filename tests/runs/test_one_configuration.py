@@ -168,7 +168,7 @@ def test_a_number_that_a_run_does_not_have_is_not_recorded(outcomes, tmp_path):
     ],
 )
 def test_the_columns_and_keys_of_a_recorded_table_are_those_of_its_grid(name):
-    table = assets.recorded(name)
+    table = assets.read_recorded(name)
     described = grid.read_grid(library.find_file(name, "grid"))
     assert set(table.key) == {*described["record"], "seconds"}
     axes = list(described["grid"])

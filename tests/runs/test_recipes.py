@@ -56,7 +56,7 @@ def test_a_run_of_the_recorded_comparison_is_found_again(name):
     """Another processor adds in another order; training carries that as far as two seeds lie apart."""
     start, trained = measured(name)
     assert trained[KEY] - start[KEY] >= LEAST
-    table = assets.recorded("comparison_scenes").query("objective == @name and positives == 'own'")
+    table = assets.read_recorded("comparison_scenes").query("objective == @name and positives == 'own'")
     table = table[table.key != "seconds"]
     recorded, scatter = table[table.seed == 0].set_index("key").value, table.groupby("key").value.std()
     assert len(recorded) == 11

@@ -127,7 +127,9 @@ def measured(said: str) -> dict[str, Any]:
 
 def lines(grids: Iterable[str]) -> Iterator[str]:
     """The lines of these grids that are not there yet."""
-    there = {tuple(row) for row in assets.recorded(PLACE)[["grid", "arm", "data"]].itertuples(index=False)}
+    there = {
+        tuple(row) for row in assets.read_recorded(PLACE)[["grid", "arm", "data"]].itertuples(index=False)
+    }
     for name, data in product(grids, DATA):
         for label, config in arms(name, data).items():
             if (name, label, data) not in there:

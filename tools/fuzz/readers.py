@@ -399,7 +399,7 @@ READERS: dict[str, Reader] = {
     ),
     "recorded": Reader(
         _written("r.tsv", "# made by\nobjective\tseed\tvalue\nvsepp\t0\t0.5\n"),
-        _read("workbench.assets", "recorded", "r.tsv"),
+        _read("workbench.assets", "read_recorded", "r.tsv"),
     ),
     "eccv": Reader(
         _written("e.json", '{"1": [2, 3], "4": [5]}'),

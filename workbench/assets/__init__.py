@@ -63,7 +63,7 @@ def model_names() -> tuple[str, ...]:
     return tuple(sorted(file.parent.name for file in files))
 
 
-def recorded(table: str | Path) -> "pd.DataFrame":
+def read_recorded(table: str | Path) -> "pd.DataFrame":
     """Return a table that a grid has recorded, see ``results/README.md``.
 
     Args:

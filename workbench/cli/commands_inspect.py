@@ -173,7 +173,7 @@ def _write_page(
     else:
         shown = wb.open_runs(names, root=root)
     explorer = wb.explore(*shown, images=images or None)
-    return explorer.to_html(file, questions=asked or explorer.differing())
+    return explorer.to_html(file, questions=asked or explorer.most_different())
 
 
 @app.command(epilog="Example: workbench params 03_train")

@@ -158,7 +158,7 @@ class Model:
         matrix: Array = scores.cpu().numpy()
         return matrix
 
-    def prompted(self, prompts: Mapping[str, str]) -> "Model":
+    def with_prompts(self, prompts: Mapping[str, str]) -> "Model":
         """Return the model with prompts for its queries.
 
         Raises:

@@ -142,7 +142,7 @@ def _add_prompts(model: Model, prompts: Mapping[str, str] | None) -> Model:
     if isinstance(model, EncoderModel):
         encoder: Any = model
         model = own_model(encoder, model.name, model.origin)
-    return model.prompted(prompts)
+    return model.with_prompts(prompts)
 
 
 def own_model(encoder: Encodes | Pairs, name: str = "", origin: Mapping[str, Any] | None = None) -> Model:

@@ -168,7 +168,7 @@ class ObjectModel(OwnModel):
         captions = [prefix + caption for caption in source.split.captions]
         return self.subject.cut(captions), self.subject.longest
 
-    def prompted(self, prompts: Mapping[str, str]) -> Self:
+    def with_prompts(self, prompts: Mapping[str, str]) -> Self:
         """Return the object with prompts for its queries.
 
         Args:

@@ -65,7 +65,7 @@ class Tally:
 def recorded_rows() -> pd.DataFrame:
     """Return the recorded comparison; without rows where nothing was recorded."""
     try:
-        return assets.recorded(TABLE)
+        return assets.read_recorded(TABLE)
     except FileNotFoundError:
         return pd.DataFrame(columns=["objective", "title", "positives", "selected", "key", "seeds", "mean"])
 

@@ -244,9 +244,9 @@ def test_at_equal_length_the_number_of_words_decides_nothing():
     other = np.random.default_rng(0).permutation(1200).astype(float)
     # a number that is the length alone is constant among captions of one length
     with pytest.raises(ZeroDivisionError):
-        untrained._at_equal_words(split, length, other, untrained.spearman)
+        untrained._agreement_at_equal_words(split, length, other, untrained.spearman)
     # one that has the other's order within each length has correlation 1, whatever the lengths do
-    values = untrained._at_equal_words(split, other - 1e4 * length, other, untrained.spearman)
+    values = untrained._agreement_at_equal_words(split, other - 1e4 * length, other, untrained.spearman)
     assert values == pytest.approx(np.ones(untrained.GROUPS))
 
 

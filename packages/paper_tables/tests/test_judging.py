@@ -71,7 +71,7 @@ def test_at_most_five_of_a_hundred_families_hold_a_false_verdict(
 
 @pytest.mark.parametrize("seeds", bench_claims_power.SEEDS)
 def test_the_recorded_power_is_that_of_the_rule(seeds: int) -> None:
-    recorded = assets.recorded("claims_power")
+    recorded = assets.read_recorded("claims_power")
     assert (recorded[recorded.key == "false"]["value"] <= 0.05).all()
     simulated = bench_claims_power.shares(2.0, seeds, families := 200)
     for row in recorded[(recorded.spread == 2.0) & (recorded.seeds == seeds)].itertuples():

@@ -57,12 +57,12 @@ def test_what_lies_around_a_recipe_is_what_was_recorded():
     changes = search.recipe_table()
     assert changes.index.tolist() == SEARCHED
     assert not changes.drop(index=["cora", "pcme", "pcmepp"]).isna().any(axis=None)
-    rates = assets.recorded("search_rates_scenes").query("objective == 'vsepp' and key == @KEY")
+    rates = assets.read_recorded("search_rates_scenes").query("objective == 'vsepp' and key == @KEY")
     chosen = recipes.recipes(*search.GRIDS)["vsepp"]
     above = rates.set_index("lr").value[2 * chosen["lr"]]
     assert changes["value"]["vsepp"] == pytest.approx(chosen["value"])
     assert changes["twice the rate"]["vsepp"] == pytest.approx(above - chosen["value"])
-    longer = assets.recorded("search_longer_scenes").query(
+    longer = assets.read_recorded("search_longer_scenes").query(
         "objective == 'pcme' and lr == 0.004 and key == @KEY"
     )
     assert changes["twice the rate"]["pcme"] == pytest.approx(longer.value.item() - changes["value"]["pcme"])

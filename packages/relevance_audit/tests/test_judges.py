@@ -25,7 +25,7 @@ ROWS = [
 @pytest.fixture
 def recorded(monkeypatch):
     table = pd.DataFrame(ROWS, columns=COLUMNS)
-    monkeypatch.setattr(assets, "recorded", lambda name: table)
+    monkeypatch.setattr(assets, "read_recorded", lambda name: table)
     return table
 
 
@@ -50,7 +50,7 @@ def test_the_table_is_in_the_order_of_people(recorded):
 
 
 def test_what_is_recorded_covers_every_judge_with_its_interval():
-    table = assets.recorded("judges")
+    table = assets.read_recorded("judges")
     assert table.columns.tolist() == COLUMNS
     assert set(table.data) == {"people", "truth", "levels"}
     assert len(table.judge[~table.judge.str.contains(",")].unique()) == len(text.judge_names())
@@ -73,7 +73,7 @@ def test_objectives_are_judged_in_the_direction_of_the_truth(monkeypatch):
     ]
     exact = pd.DataFrame(by_truth, columns=[*columns, "key", "value"])
     tables = {"judge_orders": ncs, "comparison_scenes": exact}
-    monkeypatch.setattr(assets, "recorded", tables.__getitem__)
+    monkeypatch.setattr(assets, "read_recorded", tables.__getitem__)
     choices = audit.choices_by_judge("exact:t2i/map_at_r")
     assert choices.index.tolist() == ["exact:t2i/map_at_r", "t2i/ncs@10 by far", "t2i/ncs@10 by near"]
     assert choices.chosen.tolist() == ["a", "b, every true pair", "b, every true pair"]

@@ -279,10 +279,10 @@ def test_a_page_takes_questions_as_texts(explorer, tmp_path: Path):
 
 def test_a_page_without_a_question_answers_what_the_runs_disagree_on(tmp_path: Path):
     several = Explorer(toy_spaces(40, runs=2), k=3)
-    questions = several.differing()
+    questions = several.most_different()
     rows = [one["row"] for one in several.engine.disagreements("rank")[:10]]
     assert [question.terms[0].value for question in questions] == rows
-    assert Explorer(toy_spaces(12, runs=1)).differing() == ()
+    assert Explorer(toy_spaces(12, runs=1)).most_different() == ()
     page = several.to_html(tmp_path / "page.html", questions=questions).read_text("utf-8")
     assert all(several.engine.split.captions[row] in html.unescape(page) for row in rows)
 

@@ -332,7 +332,7 @@ class Explorer(anywidget.AnyWidget):
         saved = [entry["question"] for entry in self.saved if not tag or tag in entry["tags"]]
         return tuple(read_question(question, [], self.engine.split) for question in saved)
 
-    def differing(self, most: int = 10) -> tuple[Question, ...]:
+    def most_different(self, most: int = 10) -> tuple[Question, ...]:
         """Return the captions on which the runs disagree most, by the rank of their own image, as questions.
 
         Args:
