@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from slices.kinds import ALL_KINDS, CAPTIONS, ErrorKinds, judge_accuracy
+from slices.kinds import ALL_KINDS, BINDING, CAPTIONS, ErrorKinds, judge_accuracy
 from slices.report import SliceReport
 from slices.search import Slice
 from workbench.formatting import format_count, format_interval, format_value, unit_heading
@@ -108,7 +108,9 @@ def kinds_table(kinds: ErrorKinds) -> dict[str, Any]:
     accuracy = judge_accuracy() if kinds.judged_by == CAPTIONS else {}
     heads = ["lacks", *names, *(["the judge is right"] if accuracy else [])]
     rows = []
-    for kind in ALL_KINDS:
+    # captions do not tell whether all statements are of the same things
+    known = [kind for kind in ALL_KINDS if kind != BINDING or not accuracy]
+    for kind in known:
         cells = [_share(kinds.table, kind, name) for name in names]
         row = [kind, *cells]
         if accuracy:

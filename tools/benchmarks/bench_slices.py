@@ -30,6 +30,8 @@ from workbench.runs.result import Result
 from workbench.text.words import words
 
 IMAGES = 1000
+# of the simulations
+SMALL = 200
 SEED = 7
 OVERLAP = 0.6
 SIMULATIONS = 200
@@ -270,6 +272,8 @@ def main(images: Sequence[str] = ()) -> None:
         for plant in plants:
             place, labels = place_of(world, plant)
             row = {"plant": plant.name, "from": origin, "place": place, "first": labels[:2]}
+            changed = world.hits(plant.image, plant.text) - world.hits(world.image, world.text)
+            row["change"] = round(float(changed[plant.mask].mean()), 3)
             row["place alone"] = place_of(world, plant, alone=True)[0]
             row["captions"] = int(plant.mask.sum())
             rows.append(row)
@@ -277,8 +281,10 @@ def main(images: Sequence[str] = ()) -> None:
     early = sum(row["place"] in (1, 2) for row in rows)
     figures = {"images": len(world.split.image_ids), "searched": len(world.candidates.labels)}
     figures |= {"plants": len(rows), "found": early, "simulations": SIMULATIONS}
+    small = World(SMALL)
+    figures["searched in simulations"] = len(small.candidates.labels)
     for share in (0.1, 0.3, 0.6):
-        alarms = false_alarms(world.candidates, world.split.own, share, SIMULATIONS)
+        alarms = false_alarms(small.candidates, small.split.own, share, SIMULATIONS)
         figures |= {f"{name} at {share}": value for name, value in alarms.items()}
     record("slices", figures | {"by plant": rows})
     sys.stdout.write(f"{figures}\n")

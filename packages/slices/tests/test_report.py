@@ -133,4 +133,5 @@ def test_kinds_of_photographs_stand_next_to_how_often_their_judge_is_right(folde
     table = kinds_table(kinds)
     assert table["heads"][-1] == "the judge is right"
     assert "precision" in table["rows"][0][-1]
+    assert "binding" not in [row[0] for row in table["rows"]]
     assert kinds.table["of"].iloc[0] >= PHOTOS * 0.8
