@@ -79,8 +79,9 @@ def _caption_query(report: SliceReport, row: int, first: Sequence[int]) -> dict[
     own = int(split.own[row])
     items = [{"kind": "own", "image": image_or_card(split, own), "says": "annotated"}]
     for run, answer in zip(report.runs, first, strict=True):
-        says = _says(run, report.runs, answer == own)
-        kind = "own" if answer == own else "wrong"
+        right = report.is_right(answer, row)
+        says = _says(run, report.runs, right)
+        kind = "own" if right else "wrong"
         items.append({"kind": kind, "image": image_or_card(split, answer), "says": says})
     return {"text": split.captions[row], "items": items, "answers": []}
 
@@ -89,7 +90,7 @@ def _image_query(report: SliceReport, row: int, first: Sequence[int]) -> dict[st
     split = report.split
     answers = []
     for run, answer in zip(report.runs, first, strict=True):
-        right = int(split.own[answer]) == row
+        right = report.is_right(row, answer)
         answers.append(
             {"text": split.captions[answer], "right": right, "says": _says(run, report.runs, right)}
         )

@@ -146,6 +146,12 @@ class SliceReport:
         side = scores if self.direction == "i2t" else scores.T
         return np.asarray(best_items(side.cut(rows, np.arange(side.shape[1])), 1)[1][:, 0])
 
+    def is_right(self, image: int, caption: int) -> bool:
+        """Return whether an answer is right by the judgements of the number that is compared."""
+        judged = self.split.judgements[self.measurement.key.judgements]
+        grade = judged.grades_at(np.array([image]), np.array([caption]))[0]
+        return bool(grade >= judged.relevant_from)
+
     def as_dict(self) -> dict[str, Any]:
         """Return it as JSON values."""
         return {
