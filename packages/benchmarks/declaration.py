@@ -120,6 +120,14 @@ class Declaration(Strict):
         return scores
 
     @property
+    def about(self) -> str:
+        """What the benchmark is, in paragraphs."""
+        scores = f"measured by {', '.join(self.scores)}" if self.scores else "measured by retrieval"
+        reading = f" {self.reading}" if self.reading else ""
+        facts = f"Licence: {self.licence}. From {self.url}. {self.citation}."
+        return f"{self.title}, {scores}.\n\n{' '.join(self.bias.split())}{reading}\n\n{facts}"
+
+    @property
     def remedy(self) -> str:
         """What to download, as a sentence."""
         files = " or ".join(self.rows.files).replace("<language>", "LANGUAGE")

@@ -29,7 +29,7 @@ def make_loader(name: str) -> Loader:
 
 
 def _make_loader(declared: Declaration) -> Loader:
-    @loader()
+    @loader(about=declared.about)
     def load(*, split: Literal["test"] = "test", root: str | None = None, images: str = "") -> Split:
         """Load a benchmark that is declared.
 
@@ -44,7 +44,7 @@ def _make_loader(declared: Declaration) -> Loader:
 
 
 def _loader_by_language(declared: Declaration) -> Loader:
-    @loader()
+    @loader(about=declared.about)
     def load(
         *, language: str, split: Literal["test"] = "test", root: str | None = None, images: str = ""
     ) -> Split:

@@ -379,7 +379,8 @@ def _file(member: Any) -> str:
 
 
 def _file_docstring(member: Any) -> str:
-    return READS_WITH.sub("", inspect.getdoc(_module(member)) or "")
+    about = getattr(member, "about", "") or inspect.getdoc(_module(member)) or ""
+    return READS_WITH.sub("", about)
 
 
 def _paragraphs(text: str) -> list[str]:

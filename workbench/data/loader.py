@@ -20,6 +20,7 @@ class Loader:
         positives: judgements of the training split, for ``Config.positives``.
         training: options that are about the training split alone; a run gives them to no other split.
         counts: images and captions of each split, where they are known.
+        about: what the data set is, where its file does not say it, since it loads several.
     """
 
     def __init__(
@@ -29,9 +30,10 @@ class Loader:
         positives: Sequence[str] = (),
         training: Sequence[str] = (),
         counts: Mapping[str, tuple[int, int]] = MappingProxyType({}),
+        about: str = "",
     ) -> None:
         self.load, self.positives = load, tuple(positives)
-        self.training, self.counts = tuple(training), counts
+        self.training, self.counts, self.about = tuple(training), counts, about
         update_wrapper(self, load)  # options and documentation are those of the function
 
     def __call__(self, *args: Any, **options: Any) -> Split:

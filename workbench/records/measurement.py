@@ -189,7 +189,8 @@ def _reference_lines(measurements: Iterable[Any]) -> list[str]:
     units = [contract.get("unit") for _, contract in _pairs(measurements) if contract.get("beside")]
     if lines:
         lines.append(f"a resample draws {units[0]}")
-    return lines
+    # two models have the same beside a number
+    return list(dict.fromkeys(lines))
 
 
 def is_part_of_metric(label: str, usual: Container[str]) -> bool:

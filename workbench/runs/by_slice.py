@@ -52,6 +52,8 @@ def slicing_of(split: Split, by: str | Sequence[str], gallery: str) -> dict[str,
         KeyError: no such field. ValueError: no such gallery, or one without slices.
     """
     specs = slice_specs(by)
+    whole = f"{split.name} is measured by the scores that it declares, and by its own kinds; leave out by"
+    require(not (specs and split.benchmark), whole)
     require_known("gallery: no", gallery, get_args(Gallery), ValueError)
     require(specs or gallery == "whole", f"gallery={gallery!r} belongs to slices; say by which field, by=...")
     names = list(dict.fromkeys([*split.fields, *computed_fields()]))

@@ -231,3 +231,19 @@ def test_two_models_are_compared_by_examples_and_by_what_runs_keep(tmp_path):
     assert text["value"] == -1
     folders = [str(result.save(tmp_path / result.name).parent) for result in results]
     assert wb.compare(*folders).differences["value"].tolist() == table["value"].tolist()
+
+
+def test_runs_on_a_benchmark_have_a_table_on_the_leaderboard_ordered_by_its_first_score(tmp_path):
+    from workbench.views.pages.leaderboard import build
+
+    LAYOUTS["winoground"](tmp_path / "data")
+    where = {"name": "benchmarks.sets:winoground", "root": str(tmp_path / "data")}
+    split = data.load(where)
+    for right, name in ((0.0, "worse"), (1.0, "better")):
+        result = wb.evaluate(scores=scores_of(split, right), data=where, name=name, rounds=50)
+        result.save(tmp_path / "runs" / "evaluate" / name)
+    made = build(tmp_path / "runs")
+    assert made.left_out == {}
+    page = made.html.read_text()
+    assert "text score" in page
+    assert page.index("better") < page.index("worse")

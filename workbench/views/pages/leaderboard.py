@@ -141,9 +141,13 @@ def build(
 
 
 def _ordering_labels(part: pd.DataFrame) -> list[str]:
-    """Return the numbers whose mean orders a table: mAP@R by the truth where every run has it, else RSUM."""
+    """Return the numbers whose mean orders a table: mAP@R by the truth where every run has it, else RSUM,
+    else the first one, as of a benchmark by its own scores.
+    """
     known = set(TRUTH) <= set(part) and part[TRUTH].notna().to_numpy().all()
-    return TRUTH if known else [FIRST]
+    if known or part[FIRST].notna().any():
+        return TRUTH if known else [FIRST]
+    return _labels(part)[:1] or [FIRST]
 
 
 def _sort_runs(part: pd.DataFrame) -> pd.DataFrame:
@@ -161,10 +165,15 @@ def _reason_left_out(run: runs.Run, known: Collection[str]) -> str:
         by_query.ByQuery.read(run.folder)
     except ValueError as error:
         return f"{runs.UNREADABLE}: {error}"
-    numbers = [label for label in run.results.get("metrics", {}) if _metric(label) in known]
+    numbers = [label for label, contract in contracts_of(run.results) if _is_known(label, contract, known)]
     if _model(run) and numbers:
         return ""
     return "no number of retrieval among its results"
+
+
+def _is_known(label: str, contract: Mapping[str, Any], known: Collection[str]) -> bool:
+    """Return whether a number is that of a metric, or of a benchmark that declares it."""
+    return _metric(label) in known or bool(contract.get("beside"))
 
 
 def _model(run: runs.Run) -> str:
