@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from benchmarks.declaration import declaration, names
+from benchmarks.reproduce import read_published
 
 ROOT = Path(__file__).parents[3]
 
@@ -19,3 +20,11 @@ def test_the_guide_and_the_readme_name_a_benchmark_with_its_address(name):
     assert f"`{declared.images}/`" in row
     assert all(score in row for score in declared.scores)
     assert f"`{name}`" in (ROOT / "packages" / "benchmarks" / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_page_of_published_numbers_lists_all_of_them():
+    page = (ROOT / "docs" / "reproduced.md").read_text(encoding="utf-8")
+    lines = page.splitlines()
+    for row in read_published():
+        cells = f"| {row.model or 'the data alone'} | {row.data} | {row.number} | "
+        assert [line for line in lines if line.startswith(cells) and row.place in line], cells
