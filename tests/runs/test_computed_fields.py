@@ -73,7 +73,7 @@ def test_what_a_model_answers_is_there_where_a_model_is():
     assert fields["i2t_rank"].cells() == [1, 2, 3]
     assert fields["t2i_rank"].cells() == [3, 3, 3, 3]
     assert fields["image_hubness"].cells() == [4, 4, 4]
-    with pytest.raises(KeyError, match="'i2t_rank' is computed of the model"):
+    with pytest.raises(KeyError, match="'i2t_rank' is computed of the answers of a model"):
         slices_of(split(), "i2t_rank", "i2t")
 
 

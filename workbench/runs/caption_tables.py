@@ -1,5 +1,7 @@
 """The captions of a split with its fields as a table, and the split that such a table is of."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -11,16 +13,24 @@ COLUMNS = ("id", "image", "caption")
 
 
 def caption_table(split: Split) -> pd.DataFrame:
-    """Return a row a caption: its id, the id of its image, the text, and the fields of both.
+    """Return a row a caption: its id, the id of its image, the text, its level and chain where the data have
+    them, and the fields of both.
 
     Args:
         split: any. A field that is called as one of these columns gets ``_field`` behind its name.
     """
     images = [split.image_ids[row] for row in split.own]
-    columns = {"id": list(split.caption_ids), "image": images, "caption": list(split.captions)}
+    columns: dict[str, list[Any]] = {
+        "id": list(split.caption_ids),
+        "image": images,
+        "caption": list(split.captions),
+    }
+    for name, rows in {"level": split.level, "chain": split.chain}.items():
+        if rows is not None:
+            columns[name] = rows.tolist()
     for name, field in split.fields.items():
         cells = field.take(split.own).cells() if field.of == "image" else field.cells()
-        columns[f"{name}_field" if name in COLUMNS else name] = cells
+        columns[f"{name}_field" if name in columns else name] = cells
     return pd.DataFrame(columns)
 
 

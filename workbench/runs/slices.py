@@ -25,7 +25,7 @@ from workbench.formatting import format_count
 from workbench.records import Array, Field, Mask, Rows, Split, Values, require
 from workbench.records.fields import NO, YES
 from workbench.registry import require_known
-from workbench.runs.fields import AllFields, computed_fields
+from workbench.runs.fields import NEEDS, AllFields, computed_fields
 
 SHARES = {"median": 2, "thirds": 3, "quartiles": 4, "fifths": 5, "tenths": 10}
 USUAL = "quartiles"
@@ -117,8 +117,8 @@ def read_term(names: Collection[str], term: str) -> tuple[str, str]:
         head, _, tail = term.rpartition(":")
         name, rule = (tail, HAS) if head == HAS else (head, tail)
     if name not in names and name in computed_fields():
-        needs = computed_fields()[name].needs
-        raise KeyError(f"field {name!r} is computed of the {needs}, which are not at hand here")
+        what = NEEDS[computed_fields()[name].needs]
+        raise KeyError(f"field {name!r} is computed of {what}, which is not at hand here")
     require_known("no field", name, names)
     return name, rule
 

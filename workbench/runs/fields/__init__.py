@@ -10,9 +10,9 @@ from typing import Any
 
 from workbench.records import Field, Split
 from workbench.registry import Registry
-from workbench.runs.fields.base import ComputedField, Material
+from workbench.runs.fields.base import NEEDS, ComputedField, Material
 
-__all__ = ["AllFields", "ComputedField", "Material", "computed_fields", "member", "names"]
+__all__ = ["NEEDS", "AllFields", "ComputedField", "Material", "computed_fields", "member", "names"]
 
 _registry = Registry(__name__, ComputedField="base")
 names = _registry.names

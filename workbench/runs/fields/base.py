@@ -17,6 +17,15 @@ PARSER = "scene_graph"
 # a list of so many items is what a hub stands in; images are looked at in this size
 DEPTH = 10
 LOOK = (9, 8)
+# what fields are computed of, in words
+NEEDS = {
+    "captions": "captions",
+    "images": "the content of images",
+    "level": "a column level",
+    "graphs": "scene graphs of captions, or their parser",
+    "model": "the answers of a model",
+    "tokens": "the tokens of a model",
+}
 
 
 @dataclass
@@ -71,8 +80,7 @@ class ComputedField:
         of: what has a value.
         kind: what the values are.
         make: gives a value each, as ``Field.from_cells`` reads them.
-        needs: ``"captions"``, ``"images"``, ``"graphs"`` (the parser of captions), ``"model"``, or
-            ``"level"``: the field is there where the material has it.
+        needs: a key of ``NEEDS``: the field is there where the material has it.
     """
 
     name: str
