@@ -1,5 +1,6 @@
 """Numbers by slice: those of a double loop over the rows of the slice, for both galleries, ties included."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -9,6 +10,7 @@ from typer.testing import CliRunner
 import workbench as wb
 from tests.data.test_layouts import put
 from workbench.cli import app
+from workbench.io import json_value
 from workbench.metrics.intervals import Draws
 from workbench.records import Field, Split
 from workbench.runs.caption_tables import caption_table
@@ -158,6 +160,7 @@ def test_models_are_compared_slice_by_slice(case):
     assert differences.loc["t2i/R@1[place=town]", "value"] == pytest.approx(-town)
     assert differences["comparisons"].tolist() == [3, 3, 3]
     assert "t2i/R@1[mean over place]" in compared.text_table().index
+    json.dumps(json_value(compared.as_dict(), "results"), allow_nan=False)
 
 
 @pytest.mark.parametrize("gallery", ["whole", "slice"])

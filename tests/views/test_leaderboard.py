@@ -9,7 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import workbench as wb
 from workbench.io import write_json
+from workbench.records import Field, Split
 from workbench.runs import by_query
 from workbench.runs import store as runs
 from workbench.runs.about import About, write_about
@@ -306,3 +308,23 @@ def test_evaluations_on_other_data_are_seeds_of_one_another_only_where_their_run
     page = leaderboard.build(tmp_path).html.read_text()
     assert page.count("mean of 2 seeds") == 2
     assert "3 seeds" not in page
+
+
+def test_slices_of_a_field_have_tables_with_a_column_each(tmp_path):
+    rng = np.random.default_rng(0)
+    own, ids = np.repeat(np.arange(20), 2), tuple(map(str, range(40)))
+    place = Field.from_cells("place", [["sea", "town"][n % 2] for n in range(20)], of="image")
+    split = Split(
+        "mine", ids[:20], tuple(f"a {n}" for n in ids), ids, own, lambda row: None, fields={"place": place}
+    )
+    good = rng.normal(size=(20, 40)) + 4 * np.eye(20)[:, own]
+    bad = np.where(own % 2 == 1, rng.normal(size=(20, 40)), good)
+    for name, scores in (("a", good), ("b", bad)):
+        wb.evaluate(scores=scores, data=split, name=name, rounds=50).save(tmp_path / "evaluate" / name)
+    page = leaderboard.build(tmp_path, by=["place"]).html.read_text()
+    title = "mine: 20 images, 40 captions: R@1, text to image, by place"
+    table = page.rpartition(title)[2].split("</table>")[0]
+    assert "place=sea" in table
+    assert table.count("worse than a") == 1
+    with pytest.raises(KeyError, match="did you mean place"):
+        leaderboard.build(tmp_path, by=["plaice"])

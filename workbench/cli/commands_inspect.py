@@ -372,14 +372,18 @@ def build(
     root: Root = "runs",
     notebook: str = "*",
     tag: Tagged = None,
+    by: By = None,
     out: Annotated[str, typer.Option(help="Folder to write to; empty takes that of the runs.")] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Build a leaderboard of all good runs: one page and one CSV file."""
+    """Build a leaderboard of all good runs: one page and one CSV file.
+
+    With --by further tables have a column a slice.
+    """
     from workbench.views.pages import leaderboard
 
     require_writable(out or root)
-    made = leaderboard.build(root, out=out, notebook=notebook, tags=tag or [])
+    made = leaderboard.build(root, out=out, notebook=notebook, tags=tag or [], by=by or [])
     emit(asdict(made), as_json, [f"{made.runs} runs  {made.html}", str(made.csv)])
 
 

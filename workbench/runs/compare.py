@@ -190,7 +190,8 @@ def table(
     for run in opened:
         whole = numbers(run, keys)
         for key, (measurement, by_query) in (whole | numbers_by_slice(run, whole, by, gallery)).items():
-            contracts.append({"run": run.name, "label": key, **measurement.as_dict()})
+            slicing = {"by": measurement.by} if by else {}
+            contracts.append({"run": run.name, "label": key, **measurement.as_dict(), **slicing})
             if not np.isnan(by_query).all():  # a mean over slices is no mean over queries
                 values.setdefault(key, {})[run.name] = by_query
     values = {key: by_run for key, by_run in values.items() if len(by_run) == len(opened)}
@@ -202,8 +203,9 @@ def table(
         values, opened[0].name, draws, smallest=smallest, metrics=metrics_of(opened)
     )
     table = pd.DataFrame(contracts).set_index(["run", "label"])
-    # of some numbers nobody knows what chance would be: they have none, and not NaN
-    table["chance"] = table["chance"].astype(object).where(table["chance"].notna(), None)
+    # some numbers have no interval, and of others nobody knows the chance: None, and not NaN
+    for part in ("chance", "low", "high"):
+        table[part] = table[part].astype(object).where(table[part].notna(), None)
     return table, pd.DataFrame([difference.row() for difference in differences])
 
 

@@ -26,6 +26,7 @@ from workbench.runs import by_query
 from workbench.runs import store as runs
 from workbench.runs.spellings import typed_settings
 from workbench.views.pages import Cell, fill_template
+from workbench.views.pages.slice_tables import slice_tables
 
 # columns around the numbers, with their heads: the first two always, the others where rows differ in them
 BEFORE = {"run": "run", "objective": "model", "seed": "seed"}
@@ -83,7 +84,12 @@ class Leaderboard:
 
 @during("writing the leaderboard")
 def build(
-    root: Path | str = "runs", *, out: Path | str = "", notebook: str = "*", tags: Sequence[str] = ()
+    root: Path | str = "runs",
+    *,
+    out: Path | str = "",
+    notebook: str = "*",
+    tags: Sequence[str] = (),
+    by: Sequence[str] = (),
 ) -> Leaderboard:
     """Write ``leaderboard.html`` and ``leaderboard.csv`` over all runs below a root.
 
@@ -100,8 +106,10 @@ def build(
         out: folder to write to; empty = the root itself.
         notebook: only runs of this notebook.
         tags: only runs that have all of these.
+        by: fields whose slices have tables of their own, see ``runs.slices``.
 
     Raises:
+        KeyError: no data set of the runs has such a field.
         FileNotFoundError: there is no run with numbers below the root.
     """
     known = {*metrics.rows(), FIRST}
@@ -124,11 +132,16 @@ def build(
     folder = Path(out or root)
     links = {"Table as CSV": "leaderboard.csv"} | ({"Tour": TOUR} if (folder / TOUR).is_file() else {})
     notes = [f"{Path(name).name} is left out: {reason}" for name, reason in left_out.items()]
+    tables = [_table_group(part, folder) for part in parts]
+    for field in by:
+        cut, reasons = _tables_by(parts, field)
+        tables += cut
+        notes += reasons
     text = fill_template(
         "views/pages/table.html.j2",
         title="Leaderboard",
         intro=INTRO,
-        tables=[_table_group(part, folder) for part in parts],
+        tables=tables,
         notes=notes,
         sortable=True,
         links=links,
@@ -138,6 +151,24 @@ def build(
     html = write_text(folder / "leaderboard.html", text)
     csv = write_text(folder / "leaderboard.csv", values)
     return Leaderboard(html, csv, len(table), left_out)
+
+
+def _tables_by(parts: Sequence[pd.DataFrame], by: str) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return the tables of every data set in the slices of a field, and why some have none.
+
+    Raises:
+        KeyError: none has such a field.
+    """
+    tables: list[dict[str, Any]] = []
+    reasons: list[str] = []
+    for part in parts:
+        folders = [run.folder for run in part["of"]]
+        try:
+            tables += slice_tables(folders, _labels(part), by, _heading(part))
+        except (KeyError, ValueError, FileNotFoundError) as error:
+            reasons.append(f"{_heading(part)}: not cut by {by}: {error.args[0]}")
+    require(tables or not reasons, "; ".join(reasons), KeyError)
+    return tables, reasons
 
 
 def _ordering_labels(part: pd.DataFrame) -> list[str]:
