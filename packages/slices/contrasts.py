@@ -23,7 +23,7 @@ Statistics 6, 1979; Y. Benjamini and Y. Hochberg, J. Royal Statistical Society B
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
@@ -85,8 +85,10 @@ def contrast(values: Values, image_rows: Rows, masks: Mask, *, confidence: float
     for first in range(0, max(1, len(masks)), step):
         block = masks[first : first + step][:, known]
         parts.append(_contrast_block(values[known], belongs, block, confidence))
-    fields = Contrasts.__dataclass_fields__
-    return Contrasts(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in fields})
+    joined: dict[str, Any] = {}
+    for name in Contrasts.__dataclass_fields__:
+        joined[name] = np.concatenate([getattr(part, name) for part in parts])
+    return Contrasts(**joined)
 
 
 def _contrast_block(values: Values, belongs: sparse.csr_array, masks: Mask, confidence: float) -> Contrasts:

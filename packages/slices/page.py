@@ -100,7 +100,8 @@ def _image_query(report: SliceReport, row: int, first: Sequence[int]) -> dict[st
 
 def _says(run: Result, runs: Sequence[Result], right: bool) -> str:
     name = run.name if len(runs) > 1 else "first answer"
-    return f"{name}: {'right' if right else 'wrong'}"
+    verdict = "right" if right else "wrong"
+    return f"{name}: {verdict}"
 
 
 def kinds_table(kinds: ErrorKinds) -> dict[str, Any]:

@@ -18,7 +18,7 @@ export default class SlicesPanel {
 
   /** @param {SliceData} data */
   draw(data) {
-    const query = (/** @type {SliceQuery} */ one) =>
+    const query = (/** @type {SliceQuery} */ typical) =>
       h(
         "button",
         {
@@ -26,12 +26,12 @@ export default class SlicesPanel {
           class: "wbx-link",
           "data-testid": "slice-query",
           onclick: () => {
-            this.view.askCaption(one.text, one.row);
+            this.view.askCaption(typical.text, typical.row);
             this.view.show("gallery");
           },
         },
-        this.view.thumbnails.image(one.thumbnail, ""),
-        words(one.text, "span", { class: "wbx-caption" }),
+        this.view.thumbnails.image(typical.thumbnail, ""),
+        words(typical.text, "span", { class: "wbx-caption" }),
       );
     const line = (/** @type {Slice} */ slice) =>
       h(

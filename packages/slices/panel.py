@@ -16,10 +16,10 @@ class Slices(Panel):
 
     def answer(self, question: Question, settings: Any, watched: int | None) -> Mapping[str, Any]:
         """Return the slices of the first run, or of the first two; they are searched once."""
-        return self._found
+        return self._searched
 
     @cached_property
-    def _found(self) -> Mapping[str, Any]:
+    def _searched(self) -> Mapping[str, Any]:
         runs = [asker.run for asker in self.engine.askers[:2]]
         try:
             report = find_slices(*runs)

@@ -89,17 +89,11 @@ class SliceReport:
         signed = len(self.runs) > 1
         rows = []
         for part in self.findings.slices:
-            rows.append(
-                [
-                    self.describe(part),
-                    format_interval(part.effect, part.low, part.high, unit, sign=True),
-                    format_value(part.mean, unit, sign=signed),
-                    format_value(part.mean - part.effect, unit, sign=signed),
-                    format_count(part.queries),
-                    format_count(part.images),
-                    format_p_value(part.p_adjusted),
-                ]
-            )
+            effect = format_interval(part.effect, part.low, part.high, unit, sign=True)
+            means = (part.mean, part.mean - part.effect)
+            numbers = [format_value(mean, unit, sign=signed) for mean in means]
+            sizes = [format_count(part.queries), format_count(part.images)]
+            rows.append([self.describe(part), effect, *numbers, *sizes, format_p_value(part.p_adjusted)])
         return rows
 
     def queries(self, part: Slice) -> pd.DataFrame:
@@ -243,4 +237,6 @@ def fields_to_search(run: Result, by: Sequence[str] = ()) -> Mapping[str, Field]
 def _nothing_to_search(split: Split, minimum: int) -> str:
     fields = join_words([*split.fields]) or "no field"
     least = format_count(minimum, "image")
-    return f"{split.name} has {fields}, and no slice of it has {least} with as many in the rest"
+    return (
+        f"{split.name} has {fields}, and no slice of it has {least} with as many in the rest; lower minimum"
+    )

@@ -151,7 +151,8 @@ class _Step:
         level: float,
     ) -> None:
         self.candidates, self.level = candidates, level
-        self.values, self.image_rows, self.rest = values, image_rows, rest
+        self.values, self.image_rows = values, image_rows
+        self.rest = rest
         self.contrasts: Contrasts = contrast(values[rest], image_rows[rest], candidates.masks[:, rest])
         least = np.minimum(self.contrasts.images, self.contrasts.others)
         self.large = least >= candidates.minimum
