@@ -60,8 +60,8 @@ def test_the_shipped_model_knows_the_embedded_world():
     rows = torch.arange(len(split.captions)).numpy()
     with torch.no_grad():
         pixels = torch.stack([encoder.transform(split.open_image(i)) for i in range(40)])
-        images = encoder.images(Batch(split.image_ids, [], torch.zeros(0), {"pixels": pixels})).mean
-        texts = encoder.texts(
+        images = encoder.encode_images(Batch(split.image_ids, [], torch.zeros(0), {"pixels": pixels})).mean
+        texts = encoder.encode_texts(
             Batch([], split.caption_ids, torch.zeros(200), signals={"tokens": tokens.take(rows)})
         ).mean
     top = (images @ texts.T).argmax(0).numpy()

@@ -191,7 +191,7 @@ def training_figure() -> Figure:
         for rows in order:
             batch = batches.move_batch(train.batch(rows), device)
             with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
-                image, text = pair.image.images(batch), pair.text.texts(batch)
+                image, text = pair.image.encode_images(batch), pair.text.encode_texts(batch)
             terms = objective(image.in_float32(device), text.in_float32(device), batch)
             torch.autograd.backward(list(terms.values()))
             optimiser.step()

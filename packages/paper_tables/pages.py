@@ -287,12 +287,12 @@ def curves(table: Table) -> dict[str, Any]:
         return {}
     seeds = max(row.seeds for row in table.rows)
     title = f"{head} over the parameter, mean of {format_count(seeds, 'seed')} and 95 % interval"
-    fig = over_parameter(drawn, title=title, y=head, unit=table.columns[head])
+    fig = draw_over_parameter(drawn, title=title, y=head, unit=table.columns[head])
     figure: dict[str, Any] = json.loads(fig.to_json())
     return figure
 
 
-def over_parameter(
+def draw_over_parameter(
     by_parameter: Mapping[str, Mapping[float, tuple[float | None, float | None, float | None]]],
     *,
     title: str,

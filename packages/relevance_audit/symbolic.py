@@ -145,7 +145,7 @@ class SymbolicRelevance(Relevance):
 
     def take(self, images: Rows, captions: Rows) -> Array:
         """Return ``(n, m)`` scores of some captions against some images."""
-        out = self.tuples_alone(images, captions)
+        out = self.tuple_scores(images, captions)
         if self._tuples < 1:
             shared = np.divide(self._cider.take(images, captions), 10, dtype=np.float32)
             np.sqrt(np.clip(shared, 0, 1, out=shared), out=shared)
@@ -153,7 +153,7 @@ class SymbolicRelevance(Relevance):
             out += (1 - self._tuples) * shared
         return out
 
-    def tuples_alone(self, images: Rows, captions: Rows) -> Array:
+    def tuple_scores(self, images: Rows, captions: Rows) -> Array:
         """Return ``(n, m)`` square roots of F, without CIDEr-D."""
         shares = (self._images[images] @ self._weighted[captions].T).toarray()
         of_caption, of_image = self._stated[0][captions], self._stated[1][images]

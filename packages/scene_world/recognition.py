@@ -71,7 +71,7 @@ class Recognition(nn.Module):
         cells = rearrange(self.body(pixels), "n d y x -> n (y x) d")
         return torch.cat([cells, self.place.to(cells).expand(len(cells), -1, -1)], dim=-1)
 
-    def answers(self, features: Tensor) -> Tensor:
+    def logits(self, features: Tensor) -> Tensor:
         """Return features -> logits ``(n, classes, 12, 12)``; of a feature its place is not read."""
         logits: Tensor = self.head(features[..., :WIDTH])
         return rearrange(logits, "n (y x) (r s c) -> n c (y r) (x s)", y=GRID, r=FINER, s=FINER)

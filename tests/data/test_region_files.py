@@ -130,7 +130,7 @@ def test_images_of_other_numbers_of_regions_embed_as_if_they_were_not_padded(tmp
         torch.manual_seed(0)
         encoder = encoders.load("regions", in_dim=8, embed_dim=16, hidden_dim=32, pooling=pooling).eval()
         both, alone = (
-            encoder.images(SimpleNamespace(inputs={"regions": torch.from_numpy(one)})).mean
+            encoder.encode_images(SimpleNamespace(inputs={"regions": torch.from_numpy(one)})).mean
             for one in (whole, whole[:1, :3].copy())
         )
         torch.testing.assert_close(both[:1], alone)

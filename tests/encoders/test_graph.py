@@ -138,10 +138,10 @@ def test_segments_sum_to_one_and_means_of_nothing_are_zero():
 @every_variant
 def test_a_caption_is_embedded_as_alone_whatever_its_batch(structure):
     encoder = made(structure=structure)
-    together = encoder.texts(batch(*GRAPHS))
+    together = encoder.encode_texts(batch(*GRAPHS))
     assert together.mean.norm(dim=1).allclose(torch.ones(4))
     for row, graph in enumerate(GRAPHS):
-        alone = encoder.texts(batch(graph))
+        alone = encoder.encode_texts(batch(graph))
         torch.testing.assert_close(alone.mean[0], together.mean[row])
         torch.testing.assert_close(alone.entities, together.entities[together.owner == row])
         torch.testing.assert_close(alone.parts[0], together.parts[row][together.mask[row]])
@@ -150,7 +150,7 @@ def test_a_caption_is_embedded_as_alone_whatever_its_batch(structure):
 @every_variant
 def test_every_parameter_learns(structure):
     encoder = made(structure=structure).train()
-    out = encoder.texts(batch(*GRAPHS))
+    out = encoder.encode_texts(batch(*GRAPHS))
     (out.mean.sum() + out.entities.sum()).backward()
     # What attends to its own object alone weighs it with 1, whatever the scores; the softmax of one head
     # cancels its bias.
@@ -168,7 +168,7 @@ def changed(structure=None, *, attribute="old", first=GRAPHS[0]):
     """Embeddings of two graphs that differ in one attribute of object 0."""
     encoder = made(structure=structure)
     other = replace(first, attributes=((0, attribute), *first.attributes[1:]))
-    return encoder.texts(batch(first)), encoder.texts(batch(other))
+    return encoder.encode_texts(batch(first)), encoder.encode_texts(batch(other))
 
 
 def test_the_attributes_of_an_object_change_its_entity_and_no_other():
@@ -191,7 +191,7 @@ def test_an_object_hears_of_another_only_along_relations_unless_all_are_connecte
 
 def test_an_object_alone_is_the_same_in_every_caption_without_relations():
     encoder = made(structure={"position": False})
-    one, two = encoder.texts(batch(SceneGraph(("man",)), SceneGraph(("tree", "man")))).parts
+    one, two = encoder.encode_texts(batch(SceneGraph(("man",)), SceneGraph(("tree", "man")))).parts
     torch.testing.assert_close(one[0], two[1])
 
 
@@ -201,19 +201,19 @@ def test_the_order_of_the_objects_matters_only_to_their_position(position, same)
     turned = SceneGraph(
         ("tree", "man", "horse"), ((2, "brown"),), ((2, "near", 0), (1, "ride", 2), (1, "near", 0))
     )
-    means = made(structure={"position": position}).texts(batch(first, turned)).mean
+    means = made(structure={"position": position}).encode_texts(batch(first, turned)).mean
     assert torch.allclose(means[0], means[1], atol=1e-6) == same
 
 
 def test_who_does_what_to_whom_matters():
     there = SceneGraph(("dog", "man"), (), ((0, "chase", 1),))
     back = SceneGraph(("dog", "man"), (), ((1, "chase", 0),))
-    means = made().texts(batch(there, back)).mean
+    means = made().encode_texts(batch(there, back)).mean
     assert not torch.allclose(means[0], means[1], atol=1e-4)
 
 
 def test_entities_say_what_they_are():
-    out = made().texts(batch(*GRAPHS))
+    out = made().encode_texts(batch(*GRAPHS))
     phrases = ("", *signal(GRAPHS).phrases)
     said = [[phrases[n] for n in row if n] for row in out.labels.tolist()]
     assert said[:4] == [["dog", "brown", "big"], ["ball", "red"], ["man"], ["man"]]
@@ -244,7 +244,7 @@ def test_every_caption_has_an_embedding_whatever_it_says():
         given = Batch(
             [], HOSTILE, torch.zeros(len(HOSTILE), dtype=torch.long), signals={"graph_tokens": taken}
         )
-        out = encoder.train(mode).texts(given)
+        out = encoder.train(mode).encode_texts(given)
         assert out.mean.isfinite().all()
         assert out.owner.unique().tolist() == list(range(len(HOSTILE)))
 
@@ -356,10 +356,10 @@ def test_a_drawing_of_attributes_asks_the_signal_for_more_of_them():
     encoder = made(**drawn)
     whole = Batch(["a"], ["b"], torch.tensor([0]), {}, {"graph_tokens": _taken(many)})
     cut = Batch(["a"], ["b"], torch.tensor([0]), {}, {"graph_tokens": _taken(few)})
-    torch.testing.assert_close(encoder.texts(whole).mean, encoder.texts(cut).mean)
+    torch.testing.assert_close(encoder.encode_texts(whole).mean, encoder.encode_texts(cut).mean)
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        seen = {tuple(encoder.train().texts(whole).labels[0].tolist()) for _ in range(20)}
+        seen = {tuple(encoder.train().encode_texts(whole).labels[0].tolist()) for _ in range(20)}
     assert len(seen) > 5
     assert all(len(one) == 5 for one in seen)
 
@@ -389,11 +389,11 @@ def test_the_last_word_of_a_name_changes_its_number():
 
 def test_augmentation_is_for_training_alone():
     encoder = made(dropout=0.0, augmentation={"objects": 0.9, "attributes": 0.9, "mask": 0.5})
-    first, second = (encoder.texts(batch(*GRAPHS)) for _ in range(2))
+    first, second = (encoder.encode_texts(batch(*GRAPHS)) for _ in range(2))
     assert torch.equal(first.mean, second.mean)
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        assert len(encoder.train().texts(batch(*GRAPHS)).entities) < len(first.entities)
+        assert len(encoder.train().encode_texts(batch(*GRAPHS)).entities) < len(first.entities)
 
 
 def test_distinct_phrases_read_once_are_phrases_read_each_time():
@@ -425,7 +425,7 @@ def test_a_phrase_may_be_read_by_the_text_tower_as_a_caption():
     given = signal(GRAPHS, tokens=wanted["tokens"]).take(np.arange(4))
     phrases = [signal(GRAPHS).phrases[n - 1] for n in given["phrases"]]
     ids = text.load("tokens", **wanted["tokens"]).transform(phrases).take(np.arange(len(phrases)))
-    expected = towers.texts(
+    expected = towers.encode_texts(
         Batch([], phrases, torch.zeros(len(phrases), dtype=torch.long), signals={"tokens": ids})
     ).mean
     found = encoder.reader(given["words"], {"objects": torch.arange(len(phrases))})["objects"]
@@ -444,17 +444,17 @@ def test_the_graph_may_add_to_what_the_tower_makes_of_the_whole_caption():
     }
     given = Batch([], captions, torch.arange(2), signals=taken)
     encoder = made(vocabulary=None, concepts=concepts, pretrained="scenes", embed_dim=0)
-    tower = encoders.load("towers").eval().texts(given).mean
-    torch.testing.assert_close(encoder.texts(given).mean, tower)
+    tower = encoders.load("towers").eval().encode_texts(given).mean
+    torch.testing.assert_close(encoder.encode_texts(given).mean, tower)
     read = encoder.reader.read(
         text.load("tokens", **wanted["tokens"]).transform(["dog", "brown", "big"]).take(np.arange(3))
     )
     torch.testing.assert_close(
-        encoder.texts(given).entities[0], torch.nn.functional.normalize(read.mean(0), dim=0)
+        encoder.encode_texts(given).entities[0], torch.nn.functional.normalize(read.mean(0), dim=0)
     )
     with torch.no_grad():
         encoder.gate.fill_(0.1)
-    moved = (encoder.texts(given).mean * tower).sum(1)
+    moved = (encoder.encode_texts(given).mean * tower).sum(1)
     assert ((moved > 0.98) & (moved < 0.9999)).all()
 
 
@@ -468,9 +468,9 @@ def test_vectors_of_a_frozen_encoder_are_read_as_they_are():
     vectors = torch.randn(len(given["phrases"]), 5, generator=torch.Generator().manual_seed(0))
     as_batch = Batch([], list("abcd"), torch.arange(4), signals={"graph_tokens": {**given, "words": vectors}})
     encoder = made(vocabulary=None, concepts=concepts)
-    assert encoder.texts(as_batch).mean.isfinite().all()
+    assert encoder.encode_texts(as_batch).mean.isfinite().all()
     with pytest.raises(ValueError, match=r"features have width 5; set concepts\.word_dim=5"):
-        made(vocabulary=None, concepts={**concepts, "word_dim": 7}).texts(as_batch)
+        made(vocabulary=None, concepts={**concepts, "word_dim": 7}).encode_texts(as_batch)
 
 
 def of_bert(bert, backbone):
@@ -488,8 +488,10 @@ def test_a_text_encoder_that_trains_reads_phrases_as_a_frozen_one_does(bert):
     kept, vectors = of_bert(bert, "frozen")
     frozen = made(vocabulary=None, concepts=kept)
     frozen.load_state_dict(encoder.state_dict(), strict=False)
-    torch.testing.assert_close(encoder.texts(given).mean, frozen.texts(vectors).mean, atol=5e-3, rtol=0)
-    encoder.train().texts(given).entities.sum().backward()
+    torch.testing.assert_close(
+        encoder.encode_texts(given).mean, frozen.encode_texts(vectors).mean, atol=5e-3, rtol=0
+    )
+    encoder.train().encode_texts(given).entities.sum().backward()
     assert encoder.reader.backbone.network.encoder.layer[0].attention.self.value.weight.grad.abs().sum() > 0
 
 
@@ -520,9 +522,11 @@ def test_every_trainable_parameter_has_one_group(tmp_path, bert):
 
 def test_half_precision_gives_almost_the_same_embedding():
     encoder = made()
-    exact = encoder.texts(batch(*GRAPHS)).mean
+    exact = encoder.encode_texts(batch(*GRAPHS)).mean
     with torch.autocast("cpu", torch.bfloat16):
-        torch.testing.assert_close(encoder.texts(batch(*GRAPHS)).mean.float(), exact, atol=0.05, rtol=0)
+        torch.testing.assert_close(
+            encoder.encode_texts(batch(*GRAPHS)).mean.float(), exact, atol=0.05, rtol=0
+        )
 
 
 @pytest.mark.parametrize(

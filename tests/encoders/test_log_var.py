@@ -53,7 +53,7 @@ def test_regions_and_words_say_a_log_variance_only_where_asked():
     for log_var in (False, True):
         regions = load("regions", in_dim=6, embed_dim=4, hidden_dim=3, log_var=log_var).eval()
         words = load("sequence", vocabulary=("one", "two"), word_dim=5, embed_dim=4, log_var=log_var).eval()
-        for encoder, made in ((regions, regions.images(batch)), (words, words.texts(batch))):
+        for encoder, made in ((regions, regions.encode_images(batch)), (words, words.encode_texts(batch))):
             assert (made.log_var is not None) is log_var is ("log_var" in encoder.gives)
             assert made.log_var is None or made.log_var.shape == (2, 4)
 
@@ -71,8 +71,8 @@ def test_towers_of_every_kind_say_one_and_leave_the_mean_as_it_is(towers, kind, 
     assert encoder.gives == ("parts", "log_var")
     assert plain.gives == ("parts",)
     for made, bare in (
-        (encoder.images(a_batch(encoder)), plain.images(a_batch(encoder))),
-        (encoder.texts(a_batch(encoder)), plain.texts(a_batch(encoder))),
+        (encoder.encode_images(a_batch(encoder)), plain.encode_images(a_batch(encoder))),
+        (encoder.encode_texts(a_batch(encoder)), plain.encode_texts(a_batch(encoder))),
     ):
         assert made.log_var.shape == made.mean.shape
         torch.testing.assert_close(made.mean, bare.mean)
@@ -87,8 +87,8 @@ def test_an_untrained_copy_says_what_the_tower_says(towers, kind, count):
     same = towers(kind, head="tokens", embed_dim=32, log_var_blocks=0).eval()
     same.load_state_dict({name: value for name, value in copied.state_dict().items() if "branch" not in name})
     batch = a_batch(copied)
-    torch.testing.assert_close(copied.images(batch).log_var, same.images(batch).log_var)
-    torch.testing.assert_close(copied.texts(batch).log_var, same.texts(batch).log_var)
+    torch.testing.assert_close(copied.encode_images(batch).log_var, same.encode_images(batch).log_var)
+    torch.testing.assert_close(copied.encode_texts(batch).log_var, same.encode_texts(batch).log_var)
 
 
 def test_texts_of_many_lengths_keep_their_own_variances(towers):
@@ -102,7 +102,7 @@ def test_texts_of_many_lengths_keep_their_own_variances(towers):
     ids = ids[torch.randperm(11, generator=generator)]
 
     def texts(rows):
-        return encoder.texts(
+        return encoder.encode_texts(
             Batch([], ["x"] * len(rows), torch.zeros(len(rows)), signals={"tokens": rows})
         ).log_var
 
@@ -115,7 +115,7 @@ def test_every_trainable_parameter_is_in_one_group_and_takes_part(towers, kind):
     grouped = [p for group in encoder.groups() for p in group.parameters.values()]
     assert len(grouped) == len(set(grouped))
     assert set(grouped) == {p for p in encoder.parameters() if p.requires_grad}
-    made = encoder.images(a_batch(encoder)), encoder.texts(a_batch(encoder))
+    made = encoder.encode_images(a_batch(encoder)), encoder.encode_texts(a_batch(encoder))
     sum(one.mean.sum() + one.log_var.exp().sum() for one in made).backward()
     assert [name for name, p in encoder.named_parameters() if p.requires_grad and p.grad is None] == []
 
@@ -134,7 +134,7 @@ def test_a_copy_is_as_deep_as_the_block_it_was_made_from(towers):
 def test_a_copy_trains_beside_a_frozen_tower(towers):
     encoder = towers("vit", head="tokens", freeze_image=True, freeze_text=True).train()
     batch = a_batch(encoder)
-    (encoder.images(batch).log_var.sum() + encoder.texts(batch).log_var.sum()).backward()
+    (encoder.encode_images(batch).log_var.sum() + encoder.encode_texts(batch).log_var.sum()).backward()
     assert encoder.image_branch.blocks[0].mlp.c_fc.weight.grad is not None
     assert encoder.text_branch.blocks[0].mlp.c_fc.weight.grad is not None
     assert all(p.grad is None for p in encoder.network.parameters())
@@ -142,7 +142,7 @@ def test_a_copy_trains_beside_a_frozen_tower(towers):
 
 def test_nothing_stays_on_the_tower_after_a_pass(towers):
     encoder = towers("vit", head="tokens")
-    encoder.images(a_batch(encoder)), encoder.texts(a_batch(encoder))
+    encoder.encode_images(a_batch(encoder)), encoder.encode_texts(a_batch(encoder))
     modules = [*encoder.network.visual.modules(), *text_tower(encoder.network).modules()]
     assert not any(module._forward_pre_hooks for module in modules)
 

@@ -12,7 +12,7 @@ KINDS = ("vit", "vit-custom-text", "vit-siglip", "timm-vit", "coca")
 def vectors(encoder, batch):
     encoder.eval()
     with torch.no_grad():
-        return encoder.images(batch).mean, encoder.texts(batch).mean
+        return encoder.encode_images(batch).mean, encoder.encode_texts(batch).mean
 
 
 def shaken(encoder):
@@ -62,7 +62,7 @@ def test_only_adapters_train_and_all_of_them_get_a_gradient(towers, kind):
     assert sides == {"image", "text"}
     optimiser = torch.optim.SGD(trained.values(), lr=0.1)
     batch = a_batch(encoder)
-    (encoder.images(batch).mean * encoder.texts(batch).mean.roll(1, 0)).sum().backward()
+    (encoder.encode_images(batch).mean * encoder.encode_texts(batch).mean.roll(1, 0)).sum().backward()
     assert all(p.grad is not None and p.grad.abs().max() > 0 for p in trained.values())
     optimiser.step()
     # a decoder that takes no part has weights that nobody set

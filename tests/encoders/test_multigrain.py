@@ -135,8 +135,8 @@ def test_heads_divide_the_width():
 def test_regions_and_words_are_fused_into_unit_vectors_with_unit_parts(batch, options):
     encoder = made(**options).eval()
     for out, count, mask in (
-        (encoder.images(batch), 3, torch.ones(3, 6, dtype=torch.bool)),
-        (encoder.texts(batch), 4, batch.signals["word_features"]["mask"]),
+        (encoder.encode_images(batch), 3, torch.ones(3, 6, dtype=torch.bool)),
+        (encoder.encode_texts(batch), 4, batch.signals["word_features"]["mask"]),
     ):
         assert out.mean.shape == (count, encoder.embed_dim)
         torch.testing.assert_close(out.mean.norm(dim=1), torch.ones(count))
@@ -149,7 +149,7 @@ def test_padding_changes_nothing(batch):
     words = batch.signals["word_features"]
     longer = {name: torch.cat([value, torch.zeros_like(value[:, :2])], 1) for name, value in words.items()}
     padded = Batch(batch.image_ids, batch.caption_ids, batch.own, batch.inputs, {"word_features": longer})
-    torch.testing.assert_close(encoder.texts(padded).mean, encoder.texts(batch).mean)
+    torch.testing.assert_close(encoder.encode_texts(padded).mean, encoder.encode_texts(batch).mean)
 
 
 def test_the_order_of_regions_changes_nothing(batch):
@@ -157,13 +157,15 @@ def test_the_order_of_regions_changes_nothing(batch):
     turned = Batch(
         batch.image_ids, [], torch.empty(0, dtype=torch.long), {"regions": batch.inputs["regions"].flip(1)}
     )
-    torch.testing.assert_close(encoder.images(turned).mean, encoder.images(batch).mean)
+    torch.testing.assert_close(encoder.encode_images(turned).mean, encoder.encode_images(batch).mean)
 
 
 def test_gradients_reach_the_local_features_and_the_fusion_but_no_frozen_weight(batch):
     for encoder in (made(), towers(fusion={"dropout": 0.0}), towers(guide="copy")):
         encoder.train()
-        (encoder.images(batch).mean[:, 0].sum() + encoder.texts(batch).mean[:, 0].sum()).backward()
+        (
+            encoder.encode_images(batch).mean[:, 0].sum() + encoder.encode_texts(batch).mean[:, 0].sum()
+        ).backward()
         named = dict(encoder.named_parameters())
         assert all(p.grad is None for name, p in named.items() if not p.requires_grad)
         for side in ("image_grain", "text_grain"):
@@ -178,8 +180,8 @@ def test_gradients_reach_the_local_features_and_the_fusion_but_no_frozen_weight(
 
 def test_the_global_branch_starts_as_the_pretrained_pair(batch):
     encoder, pretrained = towers(fusion={"branches": "global"}).eval(), encoders.load("towers").eval()
-    torch.testing.assert_close(encoder.images(batch).mean, pretrained.images(batch).mean)
-    torch.testing.assert_close(encoder.texts(batch).mean, pretrained.texts(batch).mean)
+    torch.testing.assert_close(encoder.encode_images(batch).mean, pretrained.encode_images(batch).mean)
+    torch.testing.assert_close(encoder.encode_texts(batch).mean, pretrained.encode_texts(batch).mean)
 
 
 def test_the_base_is_frozen_where_it_guides_and_trains_where_a_copy_does():
@@ -199,7 +201,7 @@ def test_a_copy_stays_what_the_base_was(batch):
         for parameter in encoder.base.parameters():
             parameter.mul_(1.1)
     assert torch.equal(encoder._side("image", batch)[1], before)
-    assert not torch.equal(encoder.base.image.images(batch).mean, before)
+    assert not torch.equal(encoder.base.image.encode_images(batch).mean, before)
 
 
 def test_word_vectors_that_are_learnt_guide_by_their_mean_and_learn_nothing_from_it(batch):
@@ -220,9 +222,9 @@ def test_regions_and_words_may_be_guided_by_frozen_towers(batch):
     wanted = encoders.member("multigrain").text_features(**{**REGIONS, "guide": "towers"})
     assert set(wanted) == {"tokens", "word_features"}
     pretrained = encoders.load("towers").eval()
-    torch.testing.assert_close(encoder._side("image", batch)[1], pretrained.images(batch).mean)
-    assert encoder.images(batch).mean.shape == (3, 8)
-    assert encoder.texts(batch).parts.shape == (4, 5, 8)
+    torch.testing.assert_close(encoder._side("image", batch)[1], pretrained.encode_images(batch).mean)
+    assert encoder.encode_images(batch).mean.shape == (3, 8)
+    assert encoder.encode_texts(batch).parts.shape == (4, 5, 8)
 
 
 def test_every_trainable_parameter_is_in_one_group():
@@ -238,7 +240,7 @@ def test_every_trainable_parameter_is_in_one_group():
 @pytest.mark.parametrize("pooling", ["ggla", "mean"])
 def test_the_arms_of_the_ablation_differ_only_in_what_they_fuse(batch, branches, pooling):
     encoder = made(fusion={"branches": branches, "pooling": pooling}).eval()
-    out = encoder.images(batch)
+    out = encoder.encode_images(batch)
     local, mask, guide = encoder.image_grain.local_features(*encoder._side("image", batch))
     if branches == "global":
         torch.testing.assert_close(out.mean, torch.nn.functional.normalize(guide, dim=1))

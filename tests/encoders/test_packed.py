@@ -130,7 +130,7 @@ def test_captions_without_padding_are_captions_with_it(monkeypatch, name, traini
         encoder = encoder.double().train(training)
         if name == "transformer":  # its dropout draws as often as there are words, padded ones or not
             encoder.layer.block.eval()
-        made = encoder.texts(captions)
+        made = encoder.encode_texts(captions)
         values = [made.mean, made.parts, made.log_var, made.entities]
         return [value for value in values if value is not None], list(encoder.parameters())
 
@@ -144,5 +144,5 @@ def test_the_same_seed_draws_the_same(name):
     for _ in range(2):
         torch.manual_seed(3)
         encoder, captions = MADE[name]()
-        made.append(encoder.train().double().texts(captions).mean)
+        made.append(encoder.train().double().encode_texts(captions).mean)
     assert torch.equal(*made)

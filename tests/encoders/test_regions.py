@@ -36,14 +36,14 @@ def test_a_linear_layer_and_the_maximum_by_hand():
             "projection.linear.bias": torch.tensor([0.0, 1.0]),
         }
     )
-    out = encoder.images(batch(torch.tensor([[[1.0, 0.0], [0.0, 2.0]]])))
+    out = encoder.encode_images(batch(torch.tensor([[[1.0, 0.0], [0.0, 2.0]]])))
     torch.testing.assert_close(out.parts, torch.tensor([[[1.0, 1.0], [2.0, 7.0]]]))
     torch.testing.assert_close(out.mean, torch.tensor([[2.0, 7.0]]) / 53**0.5)
 
 
 def test_the_projection_is_the_double_loop_region_by_region(features):
     encoder = made().eval()
-    parts = encoder.images(batch(features)).parts
+    parts = encoder.encode_images(batch(features)).parts
     expand, norm, _, contract = encoder.projection.mlp
     for i in range(5):
         for k in range(7):
@@ -69,7 +69,7 @@ def test_the_widths_are_those_of_the_papers():
 
 @pytest.mark.parametrize("pooling", ["gpo", "max", "mean"])
 def test_embeddings_have_unit_length_and_carry_their_parts(features, pooling):
-    out = made(pooling=pooling).eval().images(batch(features))
+    out = made(pooling=pooling).eval().encode_images(batch(features))
     torch.testing.assert_close(out.mean.norm(dim=1), torch.ones(5))
     assert out.parts.shape == (5, 7, 4)
     assert out.mask.all()
@@ -78,13 +78,13 @@ def test_embeddings_have_unit_length_and_carry_their_parts(features, pooling):
 def test_the_order_of_regions_makes_no_difference(features):
     encoder = made().eval()
     torch.testing.assert_close(
-        encoder.images(batch(features)).mean, encoder.images(batch(features.flip(1))).mean
+        encoder.encode_images(batch(features)).mean, encoder.encode_images(batch(features.flip(1))).mean
     )
 
 
 def test_evaluation_sees_every_region_and_is_repeatable(features):
     encoder = made(region_dropout=0.9).eval()
-    first, second = encoder.images(batch(features)), encoder.images(batch(features))
+    first, second = encoder.encode_images(batch(features)), encoder.encode_images(batch(features))
     assert first.mask.all()
     assert torch.equal(first.mean, second.mean)
 
@@ -102,7 +102,9 @@ def test_regions_that_were_left_out_reach_neither_the_pooling_nor_the_batch_stat
     encoder.seen_mask = lambda _: torch.arange(7).expand(5, 7) < 4
     spoilt = features.clone()
     spoilt[:, 4:] = 1e9
-    torch.testing.assert_close(encoder.images(batch(features)).mean, encoder.images(batch(spoilt)).mean)
+    torch.testing.assert_close(
+        encoder.encode_images(batch(features)).mean, encoder.encode_images(batch(spoilt)).mean
+    )
 
 
 def test_the_same_seed_gives_the_same_dropout(features):
@@ -111,7 +113,7 @@ def test_the_same_seed_gives_the_same_dropout(features):
     for _ in range(2):
         with torch.random.fork_rng():
             torch.manual_seed(7)
-            runs.append(encoder.images(batch(features)).mask)
+            runs.append(encoder.encode_images(batch(features)).mask)
     assert torch.equal(runs[0], runs[1])
 
 
@@ -120,7 +122,7 @@ def test_gradients_are_those_of_finite_differences():
     features = torch.randn(
         2, 3, 6, dtype=torch.float64, generator=torch.Generator().manual_seed(2), requires_grad=True
     )
-    assert torch.autograd.gradcheck(lambda x: encoder.images(batch(x)).mean, features)
+    assert torch.autograd.gradcheck(lambda x: encoder.encode_images(batch(x)).mean, features)
 
 
 def test_every_trainable_parameter_is_in_one_group():
@@ -132,32 +134,33 @@ def test_every_trainable_parameter_is_in_one_group():
 
 def test_features_of_another_width_are_refused_with_the_remedy(features):
     with pytest.raises(ValueError, match=r"must be \(I, K, 9\), got \(5, 7, 6\); set in_dim"):
-        made(in_dim=9).images(batch(features))
+        made(in_dim=9).encode_images(batch(features))
 
 
 def test_regions_attend_to_those_that_this_pass_sees_and_to_no_other(features):
     encoder = made(embed_dim=8, attention_heads=2).eval()
-    with_all = encoder.images(batch(features)).parts
+    with_all = encoder.encode_images(batch(features)).parts
     assert not torch.allclose(with_all, encoder.projection(features.flatten(0, 1)).view(5, 7, -1))
     encoder.seen_mask = lambda _: torch.arange(7).expand(5, 7) < 4
     spoilt = features.clone()
     spoilt[:, 4:] = 1e9
-    found, expected = (encoder.images(batch(given)) for given in (spoilt, features))
+    found, expected = (encoder.encode_images(batch(given)) for given in (spoilt, features))
     torch.testing.assert_close(found.mean, expected.mean)
     assert (found.parts[:, 4:] == 0).all()
     changed = features.clone()
     changed[:, 0] += 1
-    assert not torch.allclose(encoder.images(batch(changed)).parts[:, 1], expected.parts[:, 1])
+    assert not torch.allclose(encoder.encode_images(batch(changed)).parts[:, 1], expected.parts[:, 1])
 
 
 def test_features_are_dropped_before_they_are_projected_and_in_training_alone(features):
     encoder = made(feature_dropout=0.5, region_dropout=0.0, hidden_dim=0)
     torch.testing.assert_close(
-        encoder.eval().images(batch(features)).mean, made(hidden_dim=0).eval().images(batch(features)).mean
+        encoder.eval().encode_images(batch(features)).mean,
+        made(hidden_dim=0).eval().encode_images(batch(features)).mean,
     )
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        parts = encoder.train().images(batch(features)).parts
+        parts = encoder.train().encode_images(batch(features)).parts
         torch.manual_seed(0)
         dropped = torch.nn.functional.dropout(features.flatten(0, 1), 0.5).view_as(features)
     torch.testing.assert_close(parts, encoder.projection.linear(dropped))
@@ -177,5 +180,5 @@ def test_places_are_those_of_the_file_or_those_of_the_regions_that_are_seen():
 
 def test_places_are_the_same_where_every_region_is_seen(features):
     both = [made(attention_heads=2, renumber=renumber).eval() for renumber in (False, True)]
-    kept, anew = (encoder.images(batch(features)).mean for encoder in both)
+    kept, anew = (encoder.encode_images(batch(features)).mean for encoder in both)
     torch.testing.assert_close(kept, anew)

@@ -49,13 +49,13 @@ def test_word_vectors_and_the_maximum_by_hand(ids):
         encoder.words.weight[2], encoder.words.weight[3] = torch.tensor([1.0, 0.0]), torch.tensor([0.0, 2.0])
         encoder.layer.projection.linear.weight.copy_(torch.eye(2))
         encoder.layer.projection.linear.bias.zero_()
-    out = encoder.texts(of_ids(ids))
+    out = encoder.encode_texts(of_ids(ids))
     torch.testing.assert_close(out.mean[2], torch.tensor([1.0, 2.0]) / 5**0.5)
 
 
 def test_the_gru_averages_its_two_directions_caption_by_caption(ids):
     encoder = made(vocabulary=WORDS).eval()
-    parts = encoder.texts(of_ids(ids)).parts
+    parts = encoder.encode_texts(of_ids(ids)).parts
     for row in range(3):
         alone = encoder.words(ids[row][ids[row] != 0])[None]
         both, _ = encoder.layer.rnn(alone)
@@ -69,7 +69,7 @@ def test_embeddings_have_unit_length_and_carry_their_words(ids, features, layer)
         (made(vocabulary=WORDS, layer=layer), of_ids(ids)),
         (made(features="minilm-package", layer=layer), of_features(*features)),
     ):
-        out = encoder.eval().texts(batch)
+        out = encoder.eval().encode_texts(batch)
         torch.testing.assert_close(out.mean.norm(dim=1), torch.ones(3))
         assert out.parts.shape == (*out.mask.shape, 4)
     assert out.mask.sum(1).tolist() == [5, 2, 3]
@@ -80,14 +80,16 @@ def test_embeddings_have_unit_length_and_carry_their_words(ids, features, layer)
 def test_a_caption_is_embedded_as_alone_whatever_its_batch(features, layer, pooling):
     encoder = made(features="minilm-package", layer=layer, pooling=pooling).eval()
     values, mask = features
-    together = encoder.texts(of_features(values, mask)).mean
+    together = encoder.encode_texts(of_features(values, mask)).mean
     for row, length in enumerate(mask.sum(1).tolist()):
-        alone = encoder.texts(of_features(values[row : row + 1, :length], mask[row : row + 1, :length])).mean
+        alone = encoder.encode_texts(
+            of_features(values[row : row + 1, :length], mask[row : row + 1, :length])
+        ).mean
         torch.testing.assert_close(together[row], alone[0], atol=1e-5, rtol=1e-5)
 
 
 def test_the_empty_caption_has_an_embedding(ids):
-    assert torch.isfinite(made(vocabulary=WORDS).eval().texts(of_ids(ids[2:])).mean).all()
+    assert torch.isfinite(made(vocabulary=WORDS).eval().encode_texts(of_ids(ids[2:])).mean).all()
 
 
 def test_a_touched_word_is_masked_replaced_or_deleted_in_the_stated_shares():
@@ -137,7 +139,7 @@ def test_a_sentence_always_keeps_the_first_sign_of_its_text_encoder(features):
 
 def test_evaluation_touches_no_word(ids):
     encoder = made(vocabulary=WORDS, word_dropout=1.0).eval()
-    assert torch.equal(encoder.texts(of_ids(ids)).mean, encoder.texts(of_ids(ids)).mean)
+    assert torch.equal(encoder.encode_texts(of_ids(ids)).mean, encoder.encode_texts(of_ids(ids)).mean)
     assert torch.equal(encoder.look_up(of_ids(ids))[1], ids != 0)
 
 
@@ -223,14 +225,14 @@ def test_a_text_encoder_that_trains_reads_a_caption_as_it_would_alone(bert):
 
     encoder, tokenizer = trained(bert).eval(), AutoTokenizer.from_pretrained(bert)
     own = AutoModel.from_pretrained(bert).eval()
-    found = encoder.texts(of_pieces(bert))
+    found = encoder.encode_texts(of_pieces(bert))
     for caption, parts, mask in zip(CAPTIONS, found.parts, found.mask, strict=True):
         alone = own(**tokenizer(caption, return_tensors="pt")).last_hidden_state[0]
         torch.testing.assert_close(parts[mask], encoder.layer.projection.linear(alone))
     frozen = text.load("word_features", model=bert).transform(CAPTIONS).take(np.arange(3))
     still = made(features=bert, word_dim=8, layer="linear").eval()
     still.load_state_dict(encoder.state_dict(), strict=False)
-    mean = still.texts(of_features(frozen["values"], frozen["mask"])).mean
+    mean = still.encode_texts(of_features(frozen["values"], frozen["mask"])).mean
     torch.testing.assert_close(mean, found.mean, atol=5e-3, rtol=0)
 
 
@@ -243,7 +245,7 @@ def test_a_text_encoder_that_trains_is_the_text_backbone_by_depth_and_every_weig
     named = [id(p) for group in encoder.groups() for p in group.parameters.values()]
     assert sorted(named) == sorted(id(p) for p in encoder.parameters())
     goal = torch.randn(3, 4, generator=torch.Generator().manual_seed(0))
-    (encoder.texts(of_pieces(bert)).mean * goal).sum().backward()
+    (encoder.encode_texts(of_pieces(bert)).mean * goal).sum().backward()
     assert all(p.grad is not None for p in encoder.parameters())
     assert encoder.backbone.network.encoder.layer[0].attention.self.value.weight.grad.abs().sum() > 0
 
@@ -254,7 +256,7 @@ def test_words_are_touched_before_a_text_encoder_reads_them_and_its_signs_are_no
     with torch.random.fork_rng():
         torch.manual_seed(0)
         for _ in range(60):
-            encoder.texts(of_pieces(bert, ["a dog runs on grass"]))
+            encoder.encode_texts(of_pieces(bert, ["a dog runs on grass"]))
     rows = [ids[0][ids[0] != 0].tolist() for ids in seen]
     assert all(row[0] == 3 and row[-1] == 4 for row in rows)
     inner = [piece for row in rows for piece in row[1:-1]]
@@ -275,7 +277,7 @@ def test_where_weights_follow_a_text_encoder_is_made_without_its_own(bert):
                            first.backbone.network.embeddings.word_embeddings.weight)  # fmt: skip
     again.load_state_dict(first.state_dict())
     torch.testing.assert_close(
-        again.eval().texts(of_pieces(bert)).mean, first.eval().texts(of_pieces(bert)).mean
+        again.eval().encode_texts(of_pieces(bert)).mean, first.eval().encode_texts(of_pieces(bert)).mean
     )
     assert member.text_features(**given) == {"word_pieces": {"model": bert}}
 
@@ -291,7 +293,7 @@ def test_a_text_encoder_that_cannot_train_is_refused_with_the_remedy(bert, tmp_p
 
 def test_features_of_another_width_are_refused_with_the_remedy(features):
     with pytest.raises(ValueError, match="features have width 6; set word_dim=6"):
-        made(features="minilm-package", word_dim=7).texts(of_features(*features))
+        made(features="minilm-package", word_dim=7).encode_texts(of_features(*features))
 
 
 def test_a_missing_vocabulary_and_an_unknown_layer_are_named():

@@ -142,10 +142,10 @@ def test_the_pooled_vector_is_the_models_own(towers, kind):
     ids = torch.nn.functional.pad(batch.signals["tokens"], (0, 12 - 5))
     with torch.no_grad():
         torch.testing.assert_close(
-            encoder.images(batch).mean, encoder.network.encode_image(pixels, normalize=True)
+            encoder.encode_images(batch).mean, encoder.network.encode_image(pixels, normalize=True)
         )
         torch.testing.assert_close(
-            encoder.texts(batch).mean, encoder.network.encode_text(ids, normalize=True)
+            encoder.encode_texts(batch).mean, encoder.network.encode_text(ids, normalize=True)
         )
 
 
@@ -153,7 +153,7 @@ def test_the_pooled_vector_is_the_models_own(towers, kind):
 @pytest.mark.parametrize("head", ["pooled", "tokens"])
 def test_parts_have_the_shapes_and_masks_of_the_towers(towers, kind, head):
     encoder = towers(kind, head=head, **({"embed_dim": 32} if head == "tokens" else {})).eval()
-    image, text = encoder.images(a_batch(encoder)), encoder.texts(a_batch(encoder))
+    image, text = encoder.encode_images(a_batch(encoder)), encoder.encode_texts(a_batch(encoder))
     expected = PARTS["vit" if kind.startswith("vit") else kind][head == "tokens"]
     assert image.parts.shape[:2] == (3, expected)
     assert image.mask.all()
@@ -168,7 +168,7 @@ def test_parts_have_the_shapes_and_masks_of_the_towers(towers, kind, head):
 
 def test_the_word_token_at_the_end_of_a_text_is_its_pooled_vector(towers):
     encoder = towers("vit").eval()
-    text = encoder.texts(a_batch(encoder))
+    text = encoder.encode_texts(a_batch(encoder))
     torch.testing.assert_close(normalize(text.parts[[0, 1, 2], [4, 2, 1]], dim=-1), text.mean)
 
 
@@ -178,10 +178,10 @@ def test_padding_makes_no_difference(towers, kind, head):
     encoder = towers(kind, head=head).eval()
     batch = a_batch(encoder)
     alone = [
-        encoder.texts(Batch([], ["x"], torch.zeros(1), signals={"tokens": row[None]})).mean
+        encoder.encode_texts(Batch([], ["x"], torch.zeros(1), signals={"tokens": row[None]})).mean
         for row in batch.signals["tokens"]
     ]
-    torch.testing.assert_close(encoder.texts(batch).mean, torch.cat(alone))
+    torch.testing.assert_close(encoder.encode_texts(batch).mean, torch.cat(alone))
 
 
 @pytest.mark.parametrize("kind", ALL)
@@ -192,7 +192,9 @@ def test_every_trainable_parameter_is_in_one_group_and_takes_part(towers, kind, 
     trainable = [p for p in encoder.parameters() if p.requires_grad]
     assert len(grouped) == len(set(grouped))
     assert set(grouped) == set(trainable)
-    (encoder.images(a_batch(encoder)).mean.sum() + encoder.texts(a_batch(encoder)).mean.sum()).backward()
+    (
+        encoder.encode_images(a_batch(encoder)).mean.sum() + encoder.encode_texts(a_batch(encoder)).mean.sum()
+    ).backward()
     assert [name for name, p in encoder.named_parameters() if p.requires_grad and p.grad is None] == []
 
 
@@ -212,7 +214,7 @@ def test_groups_have_the_depths_of_their_blocks(towers, kind, blocks):
 def test_a_frozen_tower_keeps_its_weights_and_its_batch_statistics(towers):
     encoder = towers("resnet", freeze_image=True).train()
     before = {name: value.clone() for name, value in encoder.network.visual.state_dict().items()}
-    assert not encoder.images(a_batch(encoder)).mean.requires_grad
+    assert not encoder.encode_images(a_batch(encoder)).mean.requires_grad
     assert all(
         torch.equal(before[name], value) for name, value in encoder.network.visual.state_dict().items()
     )
@@ -223,9 +225,9 @@ def test_a_frozen_tower_keeps_its_weights_and_its_batch_statistics(towers):
 def test_size_augmentation_acts_in_training_only(towers):
     encoder = towers("vit", head="tokens", pooling="mean")
     batch = a_batch(encoder)
-    assert len({encoder.train().images(batch).mask.sum().item() for _ in range(20)}) > 1
-    assert encoder.eval().images(batch).mask.all()
-    assert towers("vit", head="tokens", size_augmentation=False).images(batch).mask.all()
+    assert len({encoder.train().encode_images(batch).mask.sum().item() for _ in range(20)}) > 1
+    assert encoder.eval().encode_images(batch).mask.all()
+    assert towers("vit", head="tokens", size_augmentation=False).encode_images(batch).mask.all()
 
 
 @pytest.mark.parametrize("suffix", [".safetensors", ".pt"])
@@ -237,8 +239,8 @@ def test_a_local_checkpoint_gives_back_the_same_bits(towers, tmp_path, suffix):
     else:
         first.export(tmp_path / "out", torch.float32).rename(path)
     second = towers("resnet", pretrained=str(path)).eval()
-    assert torch.equal(first.images(a_batch(first)).mean, second.images(a_batch(first)).mean)
-    assert torch.equal(first.texts(a_batch(first)).mean, second.texts(a_batch(first)).mean)
+    assert torch.equal(first.encode_images(a_batch(first)).mean, second.encode_images(a_batch(first)).mean)
+    assert torch.equal(first.encode_texts(a_batch(first)).mean, second.encode_texts(a_batch(first)).mean)
 
 
 def test_model_and_weights_below_the_home_folder_are_read(tmp_path, monkeypatch):
@@ -314,15 +316,15 @@ def test_a_tag_whose_weights_need_quickgelu_takes_that_form_of_the_model(tagged)
     open_clip.load_checkpoint(own, str(tagged))
     batch = a_batch(by_tag)
     pixels = (batch.inputs["pixels"] / 255 - by_tag.mean) / by_tag.std
-    found, gelu = (one.eval().images(batch).mean for one in (by_tag, with_gelu))
+    found, gelu = (one.eval().encode_images(batch).mean for one in (by_tag, with_gelu))
     torch.testing.assert_close(found, own.eval().encode_image(pixels, normalize=True))
     assert (found - gelu).abs().max() > 1e-4
     by_name = load("towers", model="tiny-clip-quickgelu", pretrained=str(tagged))
-    torch.testing.assert_close(by_name.eval().images(batch).mean, found)
+    torch.testing.assert_close(by_name.eval().encode_images(batch).mean, found)
     # A checkpoint is read without the tag.
     again = load("towers", **Towers.complete(given, {"pretrained": ""}))
     again.load_state_dict(by_tag.state_dict())
-    torch.testing.assert_close(again.eval().images(batch).mean, found)
+    torch.testing.assert_close(again.eval().encode_images(batch).mean, found)
 
 
 def test_a_graph_whose_phrases_a_tower_reads_takes_that_form_too(tagged):
@@ -350,9 +352,9 @@ def test_an_option_outside_its_range_is_refused(towers):
 def test_captions_that_are_too_long_or_of_another_vocabulary_are_refused(towers):
     encoder = towers("vit")
     with pytest.raises(ValueError, match="13 tokens, the model reads 12"):
-        encoder.texts(Batch([], ["x"], torch.zeros(1), signals={"tokens": torch.full((1, 13), 5)}))
+        encoder.encode_texts(Batch([], ["x"], torch.zeros(1), signals={"tokens": torch.full((1, 13), 5)}))
     with pytest.raises(ValueError, match="token id 50, but the model knows 50"):
-        encoder.texts(Batch([], ["x"], torch.zeros(1), signals={"tokens": torch.tensor([[2, 50, 3]])}))
+        encoder.encode_texts(Batch([], ["x"], torch.zeros(1), signals={"tokens": torch.tensor([[2, 50, 3]])}))
 
 
 def test_the_signal_is_that_of_the_models_tokenizer(tmp_path):
@@ -385,7 +387,7 @@ def test_a_text_tower_of_hugging_face_is_read(tmp_path):
     text["hf_tokenizer_name"] = "bert"
     (tmp_path / "hf.json").write_text(json.dumps({"embed_dim": 20, "vision_cfg": VIT, "text_cfg": text}))
     encoder = load("towers", model=str(tmp_path / "hf.json"), pretrained="").eval()
-    out = encoder.texts(a_batch(encoder))
+    out = encoder.encode_texts(a_batch(encoder))
     torch.testing.assert_close(
         out.mean, encoder.network.encode_text(a_batch(encoder).signals["tokens"], normalize=True)
     )

@@ -76,7 +76,7 @@ def test_vectors_are_those_of_the_library(kind, folders):
     encoder = load("transformers", model=folder).eval()
     batch = batch_of(encoder, folder, images)
     with torch.no_grad():
-        image, words = encoder.images(batch), encoder.texts(batch)
+        image, words = encoder.encode_images(batch), encoder.encode_texts(batch)
     for side, other in zip((image, words), expected, strict=True):
         vectors = normalize(getattr(other, "pooler_output", other), dim=1)
         torch.testing.assert_close(side.mean, vectors, atol=1e-5, rtol=0)
@@ -91,7 +91,7 @@ def test_the_token_at_the_end_of_a_clips_text_is_its_vector(folders):
     batch = batch_of(encoder, folders["CLIP"], [noise(32, 32)])
     model = transformers.AutoModel.from_pretrained(folders["CLIP"]).eval()
     with torch.no_grad():
-        words = encoder.texts(batch)
+        words = encoder.encode_texts(batch)
         pieces = batch.signals["word_pieces"]
         real = pieces != 0
         out = model.text_model(input_ids=(pieces - 1).clamp(min=0), attention_mask=real.long())
@@ -105,7 +105,7 @@ def test_all_that_takes_part_trains_and_nothing_else(kind, head, folders):
     torch.manual_seed(0)
     encoder = load("transformers", model=folders[kind], head=head, log_var=True, pooling="mean").train()
     batch = batch_of(encoder, folders[kind], [noise(40, 31), noise(33, 77)])
-    image, words = encoder.images(batch), encoder.texts(batch)
+    image, words = encoder.encode_images(batch), encoder.encode_texts(batch)
     assert image.log_var.shape == image.mean.shape
     (image.mean.sum() + words.mean.sum() + image.log_var.sum() + words.log_var.sum()).backward()
     groups = encoder.groups()
@@ -141,16 +141,16 @@ def test_adapters_at_zero_change_nothing_and_merge_exactly(kind, folders):
     answers = []
     for encoder in (plain.eval(), adapted.eval()):
         with torch.no_grad():
-            answers.append((encoder.images(batch).mean, encoder.texts(batch).mean))
+            answers.append((encoder.encode_images(batch).mean, encoder.encode_texts(batch).mean))
     assert all(map(torch.equal, *answers))
     torch.manual_seed(0)
     for name, parameter in adapted.named_parameters():
         if ".lora_B." in name:
             torch.nn.init.normal_(parameter, std=0.1)
     with torch.no_grad():
-        moved = adapted.images(batch).mean, adapted.texts(batch).mean
+        moved = adapted.encode_images(batch).mean, adapted.encode_texts(batch).mean
         adapted.network = adapted.merge_adapters()
-        merged = adapted.images(batch).mean, adapted.texts(batch).mean
+        merged = adapted.encode_images(batch).mean, adapted.encode_texts(batch).mean
     assert not any(map(is_adapter, adapted.state_dict()))
     for one, other, before in zip(merged, moved, answers[0], strict=True):
         torch.testing.assert_close(one, other, atol=1e-5, rtol=0)
@@ -172,7 +172,7 @@ def test_words_are_touched_by_an_id_that_ends_no_text(folders):
     encoder = load("transformers", model=folders["CLIP"], size_augmentation=True).train()
     batch = batch_of(encoder, folders["CLIP"], [noise(32, 32)])
     torch.manual_seed(0)
-    encoder.texts(batch)
+    encoder.encode_texts(batch)
     assert encoder.mask_id - 1 == encoder.tokenizer.mask_token_id
 
 

@@ -52,10 +52,10 @@ class Line(Encoder):
             mean, self.spread(hidden) - 3, parts[:, :longest], mask[:, :longest], entities, owner
         )
 
-    def images(self, batch):
+    def encode_images(self, batch):
         return self.made(batch.inputs["vectors"], len(batch.image_ids))
 
-    def texts(self, batch):
+    def encode_texts(self, batch):
         graphs = batch.signals["graph_tokens"]
         said = torch.cat([graphs["objects"][..., None], graphs["attributes"]], dim=-1).flatten(0, 1)
         return replace(self.made(batch.signals["vectors"], len(batch.caption_ids)), labels=said)
@@ -63,7 +63,7 @@ class Line(Encoder):
 
 def encoded(pair, shard, chunk):
     """The embeddings of both sides, and what takes their gradient back where they were made in chunks."""
-    sides = ((pair.image.images, shard.images), (pair.text.texts, shard.captions))
+    sides = ((pair.image.encode_images, shard.images), (pair.text.encode_texts, shard.captions))
     if chunk:
         chunks = [ChunkedEmbedding(encode, parts, torch.device("cpu")) for encode, parts in sides]
         return [one.embedding for one in chunks], chunks

@@ -41,7 +41,7 @@ class Dropping(Encoder):
         super().__init__()
         self.body = nn.Sequential(nn.Dropout(), nn.Linear(4, 4), nn.Dropout())
 
-    def images(self, batch):
+    def encode_images(self, batch):
         return Embedding(self.body(batch.inputs["pixels"]))
 
 
@@ -53,7 +53,7 @@ def test_a_chunk_drops_the_same_in_both_passes_and_another_one_something_else():
         Batch(list("abc"), [], torch.empty(0, dtype=torch.long), {"pixels": one}) for one in pixels.split(3)
     ]
     start = torch.get_rng_state()
-    made = ChunkedEmbedding(encoder.images, batches, CPU)
+    made = ChunkedEmbedding(encoder.encode_images, batches, CPU)
     assert not torch.equal(made.embedding.mean[:3], made.embedding.mean[3:])
     (made.embedding.mean**3).sum().backward()
     after = torch.get_rng_state()
@@ -64,7 +64,7 @@ def test_a_chunk_drops_the_same_in_both_passes_and_another_one_something_else():
     # the two chunks as one graph, which draws the same numbers
     encoder.zero_grad()
     torch.set_rng_state(start)
-    (torch.cat([encoder.images(batch).mean for batch in batches]) ** 3).sum().backward()
+    (torch.cat([encoder.encode_images(batch).mean for batch in batches]) ** 3).sum().backward()
     for gradient, parameter in zip(gradients, encoder.parameters(), strict=True):
         torch.testing.assert_close(gradient, parameter.grad, rtol=0, atol=1e-12)
 
@@ -72,7 +72,7 @@ def test_a_chunk_drops_the_same_in_both_passes_and_another_one_something_else():
 def test_an_encoder_that_stands_still_takes_no_gradient():
     encoder = Dropping().requires_grad_(False).eval()
     batch = Batch(list("ab"), [], torch.empty(0, dtype=torch.long), {"pixels": torch.ones(2, 4)})
-    made = ChunkedEmbedding(encoder.images, [batch, batch], CPU)
+    made = ChunkedEmbedding(encoder.encode_images, [batch, batch], CPU)
     made.embedding.mean.sum().backward()
     made.backward()
     assert [one.grad for one in encoder.parameters()] == [None] * 2

@@ -314,7 +314,7 @@ def test_after_training_captions_find_their_images_and_before_they_did_not():
         everything = toy.source().batch(np.arange(toy.IMAGES * toy.EACH))
         pair.eval()
         with torch.no_grad():
-            image, text = pair.image.images(everything).mean, pair.text.texts(everything).mean
+            image, text = pair.image.encode_images(everything).mean, pair.text.encode_texts(everything).mean
         return ((image @ text.T).argmax(0) == everything.own).float().mean().item()
 
     start, _ = toy.train(None, epochs=0)

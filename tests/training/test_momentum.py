@@ -101,7 +101,7 @@ def test_the_batch_holds_what_the_copy_makes_of_it_and_the_first_of_all_is_the_e
     image, text = batch.momentum
     assert not image.mean.requires_grad
     start.eval()
-    torch.testing.assert_close(image.mean, start.image.images(batch).mean.detach())
+    torch.testing.assert_close(image.mean, start.image.encode_images(batch).mean.detach())
     torch.testing.assert_close(text.mean, seen[0][1].mean.detach())
 
 

@@ -52,7 +52,7 @@ class ImageTower(Encoder):
             nn.Dropout(0.3),
         )
 
-    def images(self, batch):
+    def encode_images(self, batch):
         pixels = batch.inputs["pixels"]
         hidden = self.dropout(self.backbone(pixels.mean(1) if pixels.ndim == 3 else pixels).relu())
         return Embedding(nn.functional.normalize(self.head(hidden), dim=1))
@@ -74,7 +74,7 @@ class Words(Encoder):
         super().__init__()
         self.head = nn.Linear(WIDTH, WIDTH)
 
-    def texts(self, batch):
+    def encode_texts(self, batch):
         return Embedding(nn.functional.normalize(self.head(batch.signals["bag"]), dim=1))
 
 

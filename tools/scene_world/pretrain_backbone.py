@@ -71,7 +71,7 @@ def batch(scenes: Iterable[Scene]) -> tuple[Tensor, Tensor]:
 
 def answers(network: Recognition, features: Tensor) -> tuple[Tensor, ...]:
     """Logits ``(n, answers, 12, 12)`` of each question of ``ANSWERS``."""
-    return torch.split(network.answers(features), [len(known) for known in ANSWERS.values()], dim=1)
+    return torch.split(network.logits(features), [len(known) for known in ANSWERS.values()], dim=1)
 
 
 def accuracy(backbone: Backbone, count: int) -> dict[str, float]:

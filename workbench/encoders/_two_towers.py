@@ -125,7 +125,7 @@ class TwoTowers(Encoder):
             self._add_adapters(Lora(**{**lora, "targets": tuple(lora.get("targets", ()))}))
         self.train()
 
-    def images(self, batch: Batch) -> Embedding:
+    def encode_images(self, batch: Batch) -> Embedding:
         """Embed images: pooled unit vectors; patch tokens as parts (of ``head="tokens"``: all tokens that
         were pooled).
         """
@@ -142,7 +142,7 @@ class TwoTowers(Encoder):
             pooled, parts = self.image_head(parts, mask)
         return Embedding(normalize(pooled, dim=-1), log_var, parts, mask)
 
-    def texts(self, batch: Batch) -> Embedding:
+    def encode_texts(self, batch: Batch) -> Embedding:
         """Embed captions: pooled unit vectors; word tokens up to each caption's length as parts, its start
         and end included.
         """

@@ -33,11 +33,12 @@ class Encoder(Checked, nn.Module):
     A subclass sets the width ``embed_dim`` in ``__init__`` and implements one side, or both:
 
     - images: set ``image_input`` to what it reads from ``Batch.inputs`` (``"pixels"``, ``"regions"``, or both
-      as ``"regions+pixels"``) and implement ``images``; with pixels, also ``transform``.
+      as ``"regions+pixels"``) and implement ``encode_images``; with pixels, also ``transform``.
     - captions: set ``encodes_text = True``, name in ``text_features`` what it reads from ``Batch.signals``,
-      and implement ``texts``.
+      and implement ``encode_texts``.
 
-    ``images`` and ``texts`` return an ``Embedding``: ``mean (N, embed_dim)``, one unit vector for each image
+    ``encode_images`` and ``encode_texts`` return an ``Embedding``: ``mean (N, embed_dim)``, one unit vector
+        for each image
     or caption; with ``parts (N, P, W)`` (local features before pooling) and their ``mask (N, P)`` where it
     has them. ``gives`` lists the optional fields that it fills, ``groups`` the parameters by learning rate.
     Options are keyword arguments of ``__init__``, held to their annotations. Like every module it is moved by
@@ -52,7 +53,7 @@ class Encoder(Checked, nn.Module):
     ...     def __init__(self, *, in_dim: int = 2048, embed_dim: int = 512) -> None:
     ...         super().__init__()
     ...         self.embed_dim, self.linear = embed_dim, nn.Linear(in_dim, embed_dim)
-    ...     def images(self, batch: Batch) -> Embedding:
+    ...     def encode_images(self, batch: Batch) -> Embedding:
     ...         parts = self.linear(batch.inputs["regions"])
     ...         mask = torch.ones(parts.shape[:2], dtype=torch.bool, device=parts.device)
     ...         return Embedding(normalize(parts.mean(1), dim=-1), parts=parts, mask=mask)
@@ -113,11 +114,11 @@ class Encoder(Checked, nn.Module):
         """``PIL.Image`` -> ``(3, H, W)`` uint8 tensor, deterministic. Only for encoders that read pixels."""
         raise NotImplementedError(f"{type(self).__name__} does not read pixels")
 
-    def images(self, batch: Batch) -> Embedding:
+    def encode_images(self, batch: Batch) -> Embedding:
         """Embed the batch's ``I`` images."""
         raise NotImplementedError(f"{type(self).__name__} does not encode images")
 
-    def texts(self, batch: Batch) -> Embedding:
+    def encode_texts(self, batch: Batch) -> Embedding:
         """Embed the batch's ``T`` captions."""
         raise NotImplementedError(f"{type(self).__name__} does not encode captions")
 

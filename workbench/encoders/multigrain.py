@@ -296,12 +296,12 @@ class MultiGrain(Encoder):
         reader = self.base if self.guide is None or self.base.image.image_input == "pixels" else self.guide
         return reader.image.transform
 
-    def images(self, batch: Batch) -> Embedding:
+    def encode_images(self, batch: Batch) -> Embedding:
         """Embed images: the fused unit vector; local features as unit vectors in ``parts``."""
         embedding: Embedding = self.image_grain(*self._side("image", batch))
         return embedding
 
-    def texts(self, batch: Batch) -> Embedding:
+    def encode_texts(self, batch: Batch) -> Embedding:
         """Embed captions, likewise."""
         embedding: Embedding = self.text_grain(*self._side("text", batch))
         return embedding
@@ -377,7 +377,7 @@ class MultiGrain(Encoder):
         """Return local features of the images or of the captions, and their global vectors."""
 
         def embed(pair: Pair) -> Embedding:
-            return pair.image.images(batch) if side == "image" else pair.text.texts(batch)
+            return pair.image.encode_images(batch) if side == "image" else pair.text.encode_texts(batch)
 
         with torch.set_grad_enabled(torch.is_grad_enabled() and self.guiding != "base"):
             base = embed(self.base)

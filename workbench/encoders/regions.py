@@ -63,7 +63,7 @@ class Regions(Encoder):
         self.pooling = POOLINGS[pooling]()
         self.log_var = LogVar(embed_dim, embed_dim, pooling) if log_var else None
 
-    def images(self, batch: Batch) -> Embedding:
+    def encode_images(self, batch: Batch) -> Embedding:
         """Embed the images; ``parts`` are the projected regions, ``mask`` tells those that this pass has
         seen.
 

@@ -110,7 +110,7 @@ class Sequence(Encoder):
             return {"tokens": {"tokenizer": "words"}}
         return {"word_features": {"model": features, "cache": str(cache_folder()), "cache_from": CACHE_FROM}}
 
-    def texts(self, batch: Batch) -> Embedding:
+    def encode_texts(self, batch: Batch) -> Embedding:
         """Embed the captions; ``parts`` are the words in context."""
         words, mask = self.look_up(batch)
         index = PackedIndex(mask)

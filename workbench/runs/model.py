@@ -327,7 +327,7 @@ class EncoderModel(Model):
         """Embed all images and captions of a split, on the model's device, as float32 on the CPU."""
         captions = len(source.split.captions)
         image = self.embed_images_of(source)
-        return image, self._embed(self.pair.text.texts, source.of_captions, captions, "captions")
+        return image, self._embed(self.pair.text.encode_texts, source.of_captions, captions, "captions")
 
     def embed_images_of(self, source: Source, *, parts: bool | None = None) -> Embedding:
         """Embed all images of a split.
@@ -339,7 +339,7 @@ class EncoderModel(Model):
         """
         images, pixels = len(source.split.image_ids), source.inputs.get("pixels")
         kept = pixels if isinstance(pixels, Pixels) else None
-        return self._embed(self.pair.image.images, source.of_images, images, "images", parts, kept)
+        return self._embed(self.pair.image.encode_images, source.of_images, images, "images", parts, kept)
 
     def embed_texts(self, texts: Sequence[str]) -> Embedding:
         """Embed loose texts."""
@@ -350,7 +350,7 @@ class EncoderModel(Model):
             taken = {name: signal.take(rows) for name, signal in signals.items()}
             return Batch([], [str(row) for row in rows], torch.from_numpy(rows), signals=taken)
 
-        return self._embed(self.pair.text.texts, batch, len(texts), "captions")
+        return self._embed(self.pair.text.encode_texts, batch, len(texts), "captions")
 
     @property
     def notes(self) -> Sequence[str]:  # type: ignore[override]
@@ -399,7 +399,7 @@ class EncoderModel(Model):
                 inputs["regions"] = backbones.image_features(upright, features)
             return Batch([str(row) for row in rows], [], none, inputs)
 
-        return self._embed(self.pair.image.images, batch, len(images), "images")
+        return self._embed(self.pair.image.encode_images, batch, len(images), "images")
 
     @property
     def device(self) -> torch.device:

@@ -84,7 +84,7 @@ def _write(
     encoder: Encoder, side: Side, split: Split, read: Callable[[Rows], Batch], file: Path
 ) -> dict[str, Any]:
     count = len(split.image_ids if side == "image" else split.captions)
-    encode: Callable[[Batch], Embedding] = encoder.images if side == "image" else encoder.texts
+    encode: Callable[[Batch], Embedding] = encoder.encode_images if side == "image" else encoder.encode_texts
     home, was_training = next(encoder.parameters()).device, encoder.training
     device = devices.find_device()
     encoder.eval().to(device)

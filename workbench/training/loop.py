@@ -211,7 +211,7 @@ class Training:
         """Return the embeddings of the whole batch in float32, further texts behind its captions, and what
         takes the gradient of chunks back.
         """
-        sides = ((pair.image.images, shard.images), (pair.text.texts, shard.captions))
+        sides = ((pair.image.encode_images, shard.images), (pair.text.encode_texts, shard.captions))
         if self.settings.chunk_size:
             chunks = [ChunkedEmbedding(self.encoder(side), part, self.device) for side, part in sides]
             image, text = (processes.gather(side.embedding) for side in chunks)

@@ -172,7 +172,7 @@ class Graph(Encoder):
         form = fitting_model(str(concepts["name"]), str(options.get("pretrained", "")))
         return done | ({"concepts": {**concepts, "name": form}} if form != concepts["name"] else {})
 
-    def texts(self, batch: Batch) -> Embedding:
+    def encode_texts(self, batch: Batch) -> Embedding:
         """Embed the captions."""
         signal = batch.signals["graph_tokens"]
         graphs = pack(signal)
