@@ -122,16 +122,14 @@ def evaluate(  # noqa: PLR0913 - typer reads the options from the signature
     configuration.
     """
     how = _measuring_options(metrics, judge, by, rounds, qrels) | asdict(about_run(name, tag, note, root))
-    how |= _reranking_options((rerank, reranker, combine, weight), max_hours, out)
-    how |= _scoring_options(scorer, wise_ft)
-    models = _model_options(model, pretrained, random_weights, truncate_dim, prompts)
-    named = models, ((images, texts), scores, lists)
+    how |= _reranking_options((rerank, reranker, combine, weight), (scorer, wise_ft), max_hours, out)
+    named = (model, pretrained, random_weights, truncate_dim, prompts), ((images, texts), scores, lists)
     return _evaluate(run, named, (data, parameter, split), how, (device, precision, trusted), (root, as_json))
 
 
 def _evaluate(
     run: list[str] | None,
-    others: tuple[list[dict[str, Any]], Any],
+    others: tuple[Any, Any],
     data: tuple[list[str] | None, list[str] | None, str],
     how: dict[str, Any],
     computing: tuple[str, str, bool],
@@ -141,7 +139,7 @@ def _evaluate(
 
     Args:
         run: names of finished runs.
-        others: models, and what models have made.
+        others: the options of models, and what models have made.
         data: names, options and a split.
         how: as ``wb.evaluate`` takes it.
         computing: a device, a precision, and whether code that comes with a model is executed.
@@ -150,7 +148,8 @@ def _evaluate(
     device, precision, trusted = computing
     wb.use_device(device, precision)
     (root, as_json), out = written, how["pairs_in"]
-    named, (vectors, scores, lists) = others
+    models, (vectors, scores, lists) = others
+    named = _model_options(*models)
     _require_one_kind(run, bool(named or any(vectors) or scores or lists), how)
     targets = _targets(*data, needed=not run)
     with text_models.trusting_code(trusted):
@@ -162,11 +161,15 @@ def _evaluate(
 
 
 def _reranking_options(
-    second: tuple[int, str, str, float | None], max_hours: float, out: str
+    second: tuple[int, str, str, float | None],
+    scoring: tuple[str, float | None],
+    max_hours: float,
+    out: str,
 ) -> dict[str, Any]:
-    """Return what scores pairs, and what is told of it, as ``wb.evaluate`` takes it."""
+    """Return how pairs are scored and scored again, and what is told of it, as ``wb.evaluate`` takes it."""
     how: dict[str, Any] = dict(zip(("rerank", "reranker", "combine", "weight"), second, strict=True))
-    return how | {"max_hours": max_hours, "pairs_in": out, "say": partial(echo, err=True)}
+    how |= {"max_hours": max_hours, "pairs_in": out, "say": partial(echo, err=True)}
+    return how | _scoring_options(*scoring)
 
 
 def _targets(data: list[str] | None, parameter: list[str] | None, split: str, *, needed: bool) -> list[Any]:

@@ -112,16 +112,7 @@ def build(
         KeyError: no data set of the runs has such a field.
         FileNotFoundError: there is no run with numbers below the root.
     """
-    known = {*metrics.rows(), FIRST}
-    rows: list[dict[str, Any]] = []
-    left_out: dict[str, str] = {}
-    for listed in runs.list_runs(root, notebook, tags):
-        for run in (listed, *listed.evaluations_as_runs()):
-            reason = _reason_left_out(run, known)
-            if reason:
-                left_out[str(run.folder)] = reason
-            else:
-                rows.append(_row(run))
+    rows, left_out = _read_rows(root, notebook, tags)
     require(rows, f"no run with numbers below {root}; `workbench run 03_train` makes one", FileNotFoundError)
     # a table of runs without an RSUM is sorted by the splits alone
     table = pd.DataFrame(rows)
@@ -132,17 +123,13 @@ def build(
     folder = Path(out or root)
     links = {"Table as CSV": "leaderboard.csv"} | ({"Tour": TOUR} if (folder / TOUR).is_file() else {})
     notes = [f"{Path(name).name} is left out: {reason}" for name, reason in left_out.items()]
-    tables = [_table_group(part, folder) for part in parts]
-    for field in by:
-        cut, reasons = _tables_by(parts, field)
-        tables += cut
-        notes += reasons
+    tables, reasons = _tables_by(parts, by)
     text = fill_template(
         "views/pages/table.html.j2",
         title="Leaderboard",
         intro=INTRO,
-        tables=tables,
-        notes=notes,
+        tables=[*(_table_group(part, folder) for part in parts), *tables],
+        notes=notes + reasons,
         sortable=True,
         links=links,
         figure="",
@@ -153,21 +140,42 @@ def build(
     return Leaderboard(html, csv, len(table), left_out)
 
 
-def _tables_by(parts: Sequence[pd.DataFrame], by: str) -> tuple[list[dict[str, Any]], list[str]]:
-    """Return the tables of every data set in the slices of a field, and why some have none.
+def _read_rows(
+    root: Path | str, notebook: str, tags: Sequence[str]
+) -> tuple[list[dict[str, Any]], dict[str, str]]:
+    """Return a row for each run with numbers, and why others are left out, by their folder."""
+    known = {*metrics.rows(), FIRST}
+    rows: list[dict[str, Any]] = []
+    left_out: dict[str, str] = {}
+    for listed in runs.list_runs(root, notebook, tags):
+        for run in (listed, *listed.evaluations_as_runs()):
+            reason = _reason_left_out(run, known)
+            if reason:
+                left_out[str(run.folder)] = reason
+            else:
+                rows.append(_row(run))
+    return rows, left_out
+
+
+def _tables_by(
+    parts: Sequence[pd.DataFrame], fields: Sequence[str]
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return the tables of every data set in the slices of some fields, and why a data set has none.
 
     Raises:
-        KeyError: none has such a field.
+        KeyError: no data set has such a field.
     """
     tables: list[dict[str, Any]] = []
     reasons: list[str] = []
-    for part in parts:
-        folders = [run.folder for run in part["of"]]
-        try:
-            tables += slice_tables(folders, _labels(part), by, _heading(part))
-        except (KeyError, ValueError, FileNotFoundError) as error:
-            reasons.append(f"{_heading(part)}: not cut by {by}: {error.args[0]}")
-    require(tables or not reasons, "; ".join(reasons), KeyError)
+    for by in fields:
+        cut = len(tables)
+        for part in parts:
+            folders = [run.folder for run in part["of"]]
+            try:
+                tables += slice_tables(folders, _labels(part), by, _heading(part))
+            except (KeyError, ValueError, FileNotFoundError) as error:
+                reasons.append(f"{_heading(part)}: not cut by {by}: {error.args[0]}")
+        require(len(tables) > cut or not reasons, "; ".join(reasons), KeyError)
     return tables, reasons
 
 
