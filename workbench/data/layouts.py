@@ -7,6 +7,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -121,7 +122,7 @@ def _unread_cells(record: Mapping[str, Any], known: Sequence[str]) -> dict[str, 
     """Return what an image or a caption of MS-COCO has beside what is read, without what would be taken for
     that.
     """
-    ours = {name for names in NAMES.values() for name in names}
+    ours = set(chain.from_iterable(NAMES.values()))
     return {
         name: value for name, value in record.items() if not {name, normalise_name(name)} & {*known, *ours}
     }

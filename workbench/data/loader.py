@@ -32,8 +32,9 @@ class Loader:
         counts: Mapping[str, tuple[int, int]] = MappingProxyType({}),
         about: str = "",
     ) -> None:
-        self.load, self.positives = load, tuple(positives)
-        self.training, self.counts, self.about = tuple(training), counts, about
+        self.load, self.about = load, about
+        self.positives, self.training = tuple(positives), tuple(training)
+        self.counts = counts
         update_wrapper(self, load)  # options and documentation are those of the function
 
     def __call__(self, *args: Any, **options: Any) -> Split:

@@ -262,6 +262,7 @@ def to_split(
     with reading_errors(rows[0].where.split()[0], "gives no split"):
         own = np.array([images[row.image] for row in rows], dtype=np.int64)
         negatives = tuple(row.negatives for row in rows)
+        judgements = judge(images, captions) if judge else {}
         return Split(
             name=name,
             image_ids=tuple(images),
@@ -273,16 +274,14 @@ def to_split(
             level=whole_column([row.level for row in rows]),
             chain=whole_column([row.chain for row in rows]),
             negatives=negatives if any(negatives) else None,
-            judgements=judge(images, captions) if judge else {},
+            judgements=judgements,
             fields=fields_of_rows(rows, own, len(images)),
             notes=notes,
         )
 
 
 def _stamp(source: Source) -> int:
-    """Return a checksum of what an image is read from; 0 = no such file, as where region features stand for
-    photographs, or not known, as of a function that makes the image, unless it has a ``stamp``.
-    """
+    """Return a checksum of what an image is read from; 0 = no file, or a function without a ``stamp``."""
     if isinstance(source, Path):
         return content_stamp(source) if source.is_file() else 0
     return content_stamp(source) if isinstance(source, bytes) else getattr(source, "stamp", 0)

@@ -366,11 +366,11 @@ def _samples(file: Path, number: int, problems: Problems, columns: Columns, tall
 
 def _as_json(cells: Mapping[str, Any]) -> dict[str, Any]:
     """Return cells as the index keeps them: dates and the like as texts."""
-    return {
-        name: cell if isinstance(cell, str | bool | int | float | list) else str(cell)
-        for name, cell in cells.items()
-        if not is_gap(cell)
-    }
+    texts = {}
+    for name, cell in cells.items():
+        if not is_gap(cell):
+            texts[name] = cell if isinstance(cell, str | bool | int | float | list) else str(cell)
+    return texts
 
 
 def _image_identity(image: bytes | Path, facts: Mapping[str, Any]) -> str:

@@ -118,7 +118,9 @@ class _Column:
     def __init__(
         self, score: Comparisons, values: Values, tied: Values, chance: Values, beside: dict[str, Values]
     ) -> None:
-        self.score, self.values, self.tied, self.chance, self.beside = score, values, tied, chance, beside
+        self.score, self.values = score, values
+        self.tied, self.chance = tied, chance
+        self.beside = beside
 
     def measure(self, kind: str, mask: Array, draws: Draws) -> tuple[Measurement, Values]:
         """Return the number over some examples, and their values."""

@@ -202,7 +202,8 @@ def _among_themselves(
 ) -> Iterator[tuple[MetricKey, list[SliceValues]]]:
     """Yield each number's values in each slice, the queries of a slice being ranked among its items."""
     keys = {label: measurement.key for label, (measurement, _) in measured.items()}
-    table = [metrics[name] for name in dict.fromkeys(key.metric for key in keys.values()) if name in metrics]
+    names = dict.fromkeys(key.metric for key in keys.values())
+    table = [metrics[name] for name in names if name in metrics]
     scores = by_rows(run.any_scores())
     slices: dict[str, list[SliceValues]] = {label: [] for label in keys}
     for label, mask in each(masks.items(), "measuring slices", "slices"):

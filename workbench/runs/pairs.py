@@ -311,7 +311,8 @@ class PairModel(OwnModel):
         0 = too few for an estimate.
         """
         left, rate = int(pairs * SHARE), 0.0
-        size, spent, times = 1, 0.0, 0
+        size, times = 1, 0
+        spent = 0.0
         most = AT_ONCE * TEXTS_AT_ONCE if self.in_lists else PAIRS_AT_ONCE
         while size <= left and spent < TRY_SECONDS:
             began = clock()

@@ -131,7 +131,8 @@ def level_groups(rows: pd.DataFrame) -> dict[str, list[int]]:
 def _at_levels(levels: Sequence[int]) -> str:
     if len(levels) == len(LEVELS):
         return "at every level"
-    return f"at level{'s' if len(levels) > 1 else ''} {join_words([str(level) for level in levels])}"
+    noun = "levels" if len(levels) > 1 else "level"
+    return f"at {noun} {join_words([str(level) for level in levels])}"
 
 
 def summarise_levels(rows: pd.DataFrame) -> str:
@@ -222,7 +223,8 @@ def draw_levels(rows: pd.DataFrame) -> go.Figure | None:
 
 
 def _count_true(number: float) -> str:
-    return f"{format_number(number, 0 if number >= 10 else 1)} true captions"
+    digits = 0 if number >= 10 else 1
+    return f"{format_number(number, digits)} true captions"
 
 
 def describe_record(rows: pd.DataFrame) -> str:
