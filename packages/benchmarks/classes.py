@@ -40,7 +40,9 @@ class Labelled:
     """
 
     def __init__(self, split: Split, labels: Rows, classes: Sequence[str]) -> None:
-        self.split, self.labels, self.classes = split, labels, tuple(classes)
+        self.split = split
+        self.labels = labels
+        self.classes = tuple(classes)
 
 
 def read_labelled(place: str | Path, part: str, classes: Sequence[str] = (), column: str = "") -> Labelled:
@@ -135,10 +137,11 @@ def _labelled(
     words: Sequence[str],
 ) -> Labelled:
     rows = np.array(labels, dtype=np.int64)
+    captions = tuple(words[label] for label in labels)
     split = Split(
         name=name,
         image_ids=tuple(ids),
-        captions=tuple(words[label] for label in labels),
+        captions=captions,
         caption_ids=tuple(ids),
         own=np.arange(len(ids)),
         open_image=lambda row: read_image(*sources[row]),

@@ -59,7 +59,9 @@ def class_vectors(model: Any, classes: Sequence[str], templates: Sequence[str]) 
         classes: names.
         templates: with ``{}`` for the name.
     """
-    texts = [template.replace("{}", name) for name in classes for template in templates]
+    texts = []
+    for name in classes:
+        texts += [template.replace("{}", name) for template in templates]
     vectors = model.embed_texts(texts).mean
     vectors = torch.nn.functional.normalize(vectors, dim=-1)
     means = vectors.reshape(len(classes), len(templates), -1).mean(dim=1)

@@ -15,7 +15,7 @@ from workbench.formatting import format_count, format_interval
 from workbench.io import write_json
 from workbench.metrics.comparison import Difference, explain_widening, paired_differences, state_verdict
 from workbench.metrics.intervals import Draws
-from workbench.records import require
+from workbench.records import Measurement, require
 from workbench.records.measurement import measurement_row, unit_of
 from workbench.runs.models import open_model
 
@@ -81,9 +81,12 @@ def lines(results: Sequence[Classified], data: Labelled) -> list[str]:
     images, classes = len(data.split.image_ids), len(data.classes)
     title = f"{data.split.name}: {format_count(images, 'image')} of {format_count(classes, 'class')}"
     names = list(dict.fromkeys(result.name for result in results))
-    notes = dict.fromkeys(note for result in results for note in result.notes)
+    notes: dict[str, None] = {}
+    measured: list[Measurement] = []
+    for result in results:
+        notes |= dict.fromkeys(result.notes)
+        measured += result.measurements
     if len(names) == 1:
-        measured = [number for result in results for number in result.measurements]
         return [title, *number_lines(measured, every=True), *notes]
     rows: dict[str, list[str]] = {}
     for result in results:

@@ -255,7 +255,9 @@ def evaluate_composed(model: Any, galleries: Sequence[Gallery], *, rounds: int =
         model.of_unit_length, f"{model.name} has no cosines of one vector an item; vectors cannot be added"
     )
     hits: dict[tuple[str, int, str], list[Array]] = {}
-    units, kinds, offset = list[Rows](), list[Values](), 0
+    units: list[Rows] = []
+    kinds: list[Values] = []
+    offset = 0
     for number, gallery in enumerate(galleries):
         references = np.array([query.reference for query in gallery.queries])
         _, unit = np.unique(references, return_inverse=True)
@@ -317,7 +319,9 @@ def _hits(gallery: Gallery, scores: Array) -> dict[tuple[str, int], Array]:
     ):
         first = rank(table, relevant).first if depths else np.zeros(0)
         for k in depths:
-            sizes = [len(query.candidates) if metric == "R_subset" else size for query in gallery.queries]
+            sizes = [size] * len(gallery.queries)
+            if metric == "R_subset":
+                sizes = [len(query.candidates) for query in gallery.queries]
             targets = [len(query.targets) for query in gallery.queries]
             chances = [_chance(k, right, of_all) for right, of_all in zip(targets, sizes, strict=True)]
             out[metric, k] = np.stack([first <= k, chances]).astype(float)

@@ -116,7 +116,9 @@ def _make_benchmark(declared: Declaration, examples: Sequence[Example], split: S
     """Return what is compared in each example."""
     images = {image: row for row, image in enumerate(split.image_ids)}
     first_caption = np.cumsum([0, *(len(example.captions) for example in examples)])
-    kinds = ["" if example.kind in declared.without_kind else example.kind for example in examples]
+    # an example of a kind that the mean leaves out counts in the whole alone
+    counted = {example.kind for example in examples} - set(declared.without_kind)
+    kinds = [example.kind * (example.kind in counted) for example in examples]
     drawn_with = np.arange(len(examples))
     if declared.unit == "photographs":
         _, drawn_with = np.unique([example.photograph for example in examples], return_inverse=True)

@@ -219,7 +219,7 @@ def _contents(file: Path) -> Iterator[Record]:
         require_real_file(file, "rows")
         content = parse_json(read_text(file), file.name)
         if isinstance(content, dict):
-            content = [row | {"key": key} if isinstance(row, dict) else row for key, row in content.items()]
+            content = list(content.values())
         require(isinstance(content, list), f"{file.name}: expected a list of rows, or an object of rows")
         yield from (_with_names(row, f"{file.name} row {n}") for n, row in enumerate(content, start=1))
     elif file.suffix in (".jsonl", ".jsonlines"):

@@ -6,6 +6,7 @@ the data alone, which need no model.
 """
 
 import csv
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -209,7 +210,10 @@ def _judge(group: Sequence[Published], numbers: Mapping[str, float], split: Spli
         status: Status = "within" if abs(measured - row.value) <= room + 1e-9 else "outside"
         outcomes.append(Outcome(row, status, measured))
     why = _why_outside(outcomes, split)
-    return [replace(outcome, reason=why) if outcome.status == "outside" else outcome for outcome in outcomes]
+    judged = []
+    for outcome in outcomes:
+        judged.append(replace(outcome, reason=why) if outcome.status == "outside" else outcome)
+    return judged
 
 
 def _why_outside(outcomes: Sequence[Outcome], split: Split) -> str:
@@ -282,8 +286,8 @@ def _values(outcome: Outcome) -> tuple[str, str]:
 def summary(outcomes: Sequence[Outcome]) -> str:
     """Count the outcomes in a sentence."""
     kinds: tuple[Status, ...] = ("within", "outside", "not run")
-    counts = [sum(outcome.status == kind for outcome in outcomes) for kind in kinds]
-    words = [f"{format_count(count)} {kind}" for count, kind in zip(counts, kinds, strict=True)]
+    counts = Counter(outcome.status for outcome in outcomes)
+    words = [f"{format_count(counts[kind])} {kind}" for kind in kinds]
     many = format_count(len(outcomes), "published number")
     return f"{many}: {', '.join(words)}."
 

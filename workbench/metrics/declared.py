@@ -218,8 +218,10 @@ def _pattern(above: list[list[int]], below: list[list[int]], text_only: bool) ->
     numbers: dict[tuple[int, ...], int] = {}
     pattern = []
     for pairs in zip(above, below, strict=True):
-        # two captions are as alike in either order
-        cells = [tuple(sorted(pair)) if text_only else tuple(pair) for pair in pairs]
+        cells = [tuple(pair) for pair in pairs]
+        if text_only:
+            # two captions are as alike in either order
+            cells = [tuple(sorted(pair)) for pair in pairs]
         first, second = (numbers.setdefault(cell, len(numbers)) for cell in cells)
         pattern.append((first, second))
     return tuple(pattern)
