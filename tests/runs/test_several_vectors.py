@@ -254,3 +254,21 @@ def test_a_sum_of_queries_says_that_means_are_compared_and_hubs_are_those_of_the
     (space,) = map_runs([result], k=1)
     best = np.bincount(result.scores.argmax(0), minlength=4)
     assert space.items["hubness"][:4].tolist() == best.tolist()
+
+
+@pytest.mark.parametrize("source", ["object", "vectors"])
+def test_several_vectors_are_ranked_again_by_another_scorer(split, tmp_path, source):
+    images, texts = arrays()
+    what = {"model": Tokens()} if source == "object" else {"images": images, "texts": texts}
+    first = wb.evaluate(data=split, rounds=0, **what)
+    again = wb.evaluate(data=split, rounds=0, rerank=2, reranker="chan", **what)
+    expected = scorer_of("chan").scores(first.image, first.text).numpy()
+    best = np.argsort(-first.scores, axis=0)[:2]
+    for caption in range(6):
+        rows = best[:, caption]
+        np.testing.assert_allclose(again.scores_of("t2i")[rows, caption], expected[rows, caption], atol=1e-5)
+    again.save(tmp_path / "run")
+    (opened,) = wb.open_runs([tmp_path / "run"])
+    np.testing.assert_array_equal(opened.scores_of("t2i"), again.scores_of("t2i"))
+    answered = Engine([opened]).scores(Question((Term("caption", 2),), "images"))[0]
+    np.testing.assert_allclose(answered, again.scores_of("t2i")[:, 2], atol=1e-6)

@@ -18,7 +18,7 @@ from PIL import Image
 from torch import Tensor
 
 from workbench.metrics.blocks import AnyScores, reranked, reranked_row
-from workbench.objectives.parts.attention import Form
+from workbench.objectives.parts.attention import Form, scorer_of
 from workbench.records import Array, Embedding, Rows, Split, require
 from workbench.registry import did_you_mean, require_known
 from workbench.runs.model import Model, Say, TrainedModel, silent
@@ -97,6 +97,17 @@ class Reranking:
         how = "which replaces the score" if self.factor is None else f"added with weight {self.factor}"
         return f"the best {self.k} items of every query are scored again by {name}, {how}"
 
+    def no_parts(self, name: str) -> str:
+        """Say that a model gives nothing that a scorer of parts compares.
+
+        Args:
+            name: of the model.
+        """
+        return (
+            f"reranker={self.reranker!r} compares parts, which {name} does not embed to; name a model that "
+            "reads an image and a text together, as in my_blip:Itm"
+        )
+
     def fields(self, name: str) -> dict[str, Any]:
         """Return what is kept of it, as fields of a scoring.
 
@@ -109,7 +120,7 @@ class Reranking:
 
 @dataclass(frozen=True)
 class Staged(Embedding):
-    """What two stages embed the same items to; ``mean`` and ``parts`` are those of the first.
+    """What two stages embed the same items to; the fields that a run keeps are those of the first.
 
     Args:
         first: embedding of the first stage.
@@ -122,7 +133,8 @@ class Staged(Embedding):
     @classmethod
     def of(cls, first: Embedding, second: Embedding) -> "Staged":
         """Put embeddings of the same items side by side."""
-        return cls(first.mean, first=first, second=second)
+        kept = {name: getattr(first, name) for name in ("mean", "log_var", "parts", "mask")}
+        return cls(**kept, first=first, second=second)
 
     def both(self) -> tuple[Embedding, Embedding]:
         """Return the embeddings of both stages; the vectors of the first may have been changed since."""
@@ -169,7 +181,8 @@ class Reranked(Model):
     @property
     def scoring(self) -> dict[str, Any]:
         """What is kept of the second stage, see ``Evaluation.scoring``."""
-        return self.how.fields(str(self.second.origin.get("model", "")))
+        by_parts = self.how.compares_parts and self.how.reranker
+        return self.how.fields(str(by_parts or self.second.origin.get("model", "")))
 
     @property
     def device(self) -> torch.device:
@@ -191,7 +204,16 @@ class Reranked(Model):
         return self.completed(source.split, *self.first.embed(source))
 
     def completed(self, split: Split, image: Embedding, text: Embedding) -> tuple[Embedding, Embedding]:
-        """Put what the second stage embeds beside what the first has embedded."""
+        """Put what the second stage embeds beside what the first has embedded; a scorer of parts reads the
+        same.
+
+        Raises:
+            ValueError: there are no parts for it to read.
+        """
+        if self.how.compares_parts and self.how.reranker:
+            several = image.parts is not None or text.parts is not None
+            require(several, self.how.no_parts(self.first.name))
+            return Staged.of(image, image), Staged.of(text, text)
         images, texts = self.second.embed(self.second.source(split))
         return Staged.of(image, images), Staged.of(text, texts)
 
@@ -305,11 +327,11 @@ def staged(model: Model, how: Reranking, opened: Callable[[Any], Model]) -> Mode
         not np.isfinite(model.floor),
         f"{model.name} leave pairs open, and a second stage needs the score of every pair; give scores=",
     )
-    require(
-        not (how.reranker and how.compares_parts),
-        f"reranker={how.reranker!r} compares parts, which {model.name} does not embed to; name a model that "
-        "reads an image and a text together, as in my_blip:Itm",
-    )
+    if how.reranker and how.compares_parts:
+        require(not model.scores_itself, how.no_parts(model.name))
+        second = model.scored_by(scorer_of(how.reranker))
+        second.name = how.reranker
+        return Reranked(model, second, how)
     if not how.reranker:
         return Reranked(_of_vectors(model), _of_pairs(model, model), how)
     try:
