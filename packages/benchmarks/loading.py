@@ -46,16 +46,18 @@ def _make_loader(declared: Declaration) -> Loader:
 def _loader_by_language(declared: Declaration) -> Loader:
     @loader(about=declared.about)
     def load(
-        *, language: str, split: Literal["test"] = "test", root: str | None = None, images: str = ""
+        *, language: str = "", split: Literal["test"] = "test", root: str | None = None, images: str = ""
     ) -> Split:
         """Load a benchmark that is declared, in one language.
 
         Args:
-            language: of the captions; the message of a wrong one lists those that there are.
+            language: of the captions, which has to be chosen; the message lists those that there are.
             split: ``"test"``, there is no other.
             root: folder of its files; default ``WORKBENCH_DATA`` and its name.
             images: folder of its images, where they lie elsewhere.
         """
+        known = ", ".join(declared.languages)
+        require(language, f"{declared.name}: choose a language by language=..., one of {known}")
         require_known(f"{declared.name}: no language", language, declared.languages, ValueError)
         return load_declared(declared, split, root, images, language)
 

@@ -185,7 +185,9 @@ def _reference_lines(measurements: Iterable[Any]) -> list[str]:
         reached = [f"{name} {format_value(value, 'share')}" for name, value in beside.items()]
         ties = contract.get("ties", "").partition("; ")[2]
         if reached and not MetricKey.parse(label).subset:
-            lines.append("; ".join(filter(None, [f"beside {label}: {', '.join(reached)}", ties])))
+            # several models in one table have ties of their own
+            name = f"{contract['run']}, {label}" if "run" in contract else label
+            lines.append("; ".join(filter(None, [f"beside {name}: {', '.join(reached)}", ties])))
     units = [contract.get("unit") for _, contract in _pairs(measurements) if contract.get("beside")]
     if lines:
         lines.append(f"a resample draws {units[0]}")

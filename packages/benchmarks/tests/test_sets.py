@@ -108,6 +108,8 @@ def test_a_language_is_chosen_and_a_wrong_one_is_named(tmp_path):
     english = data.load("benchmarks.sets:xm3600", root=str(tmp_path), language="en")
     assert len(english.captions) == 12
     assert set(english.fields["language"].values) == {"en"}
+    with pytest.raises(ValueError, match=r"xm3600: choose a language by language=\.\.\., one of ar, bn"):
+        data.load("benchmarks.sets:xm3600", root=str(tmp_path))
     with pytest.raises(ValueError, match="xm3600: no language 'dee'; did you mean de"):
         data.load("benchmarks.sets:xm3600", root=str(tmp_path), language="dee")
 
