@@ -347,3 +347,15 @@ def test_a_run_is_exported_as_lists_and_ground_truth_that_give_its_numbers(tmp_p
     for way in ("i2t", "t2i"):
         assert again[f"{way}/R@1"] == result[f"{way}/R@1"]
         assert again[f"qrels:{way}/map_at_r"] == pytest.approx(result[f"exact:{way}/map_at_r"])
+
+
+def test_noise_makes_scores_and_lists_worse_and_none_changes_nothing(tmp_path):
+    good = np.full((IMAGES, CAPTIONS), 0.0)
+    good[OWN, np.arange(CAPTIONS)] = 1
+    good += np.random.default_rng(0).random(good.shape) / 2
+    result = wb.evaluate(scores=good, data=SPLIT, rounds=0)
+    lists = [result.write_run(tmp_path / f"{way}.run", way, k=2) for way in ("i2t", "t2i")]
+    for one in (result, wb.evaluate(runs=lists, data=SPLIT, rounds=0)):
+        same, worse = (one.with_noise(amount) for amount in (0.0, 5.0))
+        np.testing.assert_allclose(same.scores_of("t2i"), one.scores_of("t2i"), atol=1e-6)
+        assert np.mean(worse.ranks("t2i") == 1) < np.mean(one.ranks("t2i") == 1)

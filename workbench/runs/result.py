@@ -5,7 +5,7 @@ comparisons and the explorer look into them.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ from workbench.runs.environment import environment
 from workbench.runs.history import training_summary
 from workbench.runs.kinds import Evaluation, Training
 from workbench.runs.model import WHOLE, EncoderModel, Model, TrainedModel
+from workbench.runs.noise import add_noise, lists_measured
 from workbench.runs.place import runs_folder
 from workbench.runs.qrels import NAME as QRELS
 from workbench.runs.qrels import ground_truth, kept_ground_truth
@@ -197,25 +198,18 @@ class Result:
         return Result(name, self.split, lambda: (self.model, image, text), run=self.run, target=self.target)
 
     def with_noise(self, amount: float, *, name: str = "", seed: int = 0) -> "Result":
-        """Return the same model with random numbers added to its vectors, a baseline known to be worse.
+        """Return the same result with random numbers added, a baseline known to be worse: to its vectors, or
+        to its scores where these are no cosines of one vector an item.
 
         Args:
-            amount: length of what is added to each vector of length 1; 0 changes nothing. The scores must
-                read the mean vectors alone.
+            amount: length of what is added to each vector of length 1, or standard deviations of the scores;
+                0 changes nothing.
             name: of the baseline; empty = the run's, with ``" + noise"``.
             seed: of the random numbers.
         """
-        require(
-            not self.model.directed, f"{self.name} has other vectors in each direction; no noise is added"
-        )
-        generator, unit = torch.Generator().manual_seed(seed), torch.nn.functional.normalize
-
-        def blurred(side: Embedding) -> Embedding:
-            noise = unit(torch.randn(side.mean.shape, generator=generator), dim=1)
-            return replace(side, mean=unit(side.mean + amount * noise, dim=1))
-
-        image, text = blurred(self.image), blurred(self.text)
-        return self.with_embeddings(name or f"{self.name} + noise", image, text)
+        changed = add_noise(self.load(), self.split, self.any_scores(), amount, seed)
+        fields = {"run": self.run, "target": self.target, **lists_measured(changed, self.split)}
+        return Result(name or f"{self.name} + noise", self.split, lambda: changed, **fields)
 
     def training_summary(self) -> str:
         """Say which epoch is kept and why, what training cost, and whether the result is above chance."""

@@ -323,6 +323,15 @@ class Explorer(anywidget.AnyWidget):
 
         return HTML(static.html(self.static(questions), panels=self._panels))
 
+    def answerable(self, questions: Sequence[Question]) -> tuple[Question, ...]:
+        """Return the questions that some run can answer; those of scores alone have no typed sentences.
+
+        Args:
+            questions: any.
+        """
+        askers = self.engine.askers
+        return tuple(q for q in questions if any(asker.can_answer(check_question(q)) for asker in askers))
+
     def questions(self, tag: str = "") -> tuple[Question, ...]:
         """Return the questions that were saved in the widget, as ``to_html`` takes them.
 
