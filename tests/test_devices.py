@@ -298,13 +298,7 @@ def test_what_runs_notebooks_hands_the_device_to_them(verb):
     assert any("--parameter" in option.opts for option in typer.main.get_command(app).commands[verb].params)
 
 
-# it opens no model
-RECORDED = NOTEBOOKS / "10_findings.ipynb"
-
-
-@pytest.mark.parametrize(
-    "path", sorted({*NOTEBOOKS.glob("*.ipynb")} - {RECORDED}), ids=lambda path: path.stem
-)
+@pytest.mark.parametrize("path", sorted(NOTEBOOKS.glob("*.ipynb")), ids=lambda path: path.stem)
 def test_a_notebook_chooses_its_device_before_anything_else(path):
     cells = [cell for cell in nbformat.read(path, 4).cells if cell.cell_type == "code"]
     assert {"device: str", "precision: str"} <= {

@@ -1,0 +1,56 @@
+"""The numbers of a model in parts: within levels or fifths of captions, after the best offset, and what
+could be reached at most.
+
+The parts need more than annotated pairs. Where data have no other judgements, pairs that the sentence judge
+scores from a threshold count as right too.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from workbench import text
+from workbench.metrics.blocks import by_rows
+from workbench.records import Judgements, MetricKey, Split, densest_judgements
+from workbench.runs.result import Result
+from workbench.views.plots import tables
+
+# metrics that take the truth in its parts, in the order of the table; the offset is asked for by name
+METRICS = ("map_at_r", "same_list", "within_map_at_r", "offset_map_at_r", "rsum", "rsum_top")
+JUDGED = "judged"
+
+
+def with_right_pairs(split: Split, least: float) -> Split:
+    """Return the split with judgements of more than annotated pairs.
+
+    Args:
+        split: as it was loaded; one that has such judgements comes back as it is.
+        least: grade of the sentence judge, 0 to 1, from which a pair counts as right.
+    """
+    if densest_judgements(split.judgements) != "own":
+        return split
+    judge = text.load("sentence").fit(split.captions, split.own)
+    grades = by_rows(judge.transform(split.captions, split.own)).rows()
+    shape = (len(split.image_ids), len(split.captions))
+    right = (grades >= least) | (split.own == np.arange(shape[0])[:, None])
+    images, captions = np.nonzero(right)
+    rule = f"annotated, or from {least} by the sentence judge"
+    judged = Judgements(JUDGED, rule, shape, images, captions, np.ones(len(images)))
+    return replace(split, judgements={**split.judgements, JUDGED: judged})
+
+
+def table_of_parts(result: Result, *, title: str = "In parts") -> str:
+    """Return the parts of a result as a table: each number with its interval and contract.
+
+    Args:
+        result: measured by ``METRICS``.
+        title: of the table.
+    """
+    names = list(METRICS)
+    chosen = []
+    for row in result.measurements:
+        key = MetricKey.parse(row.label)
+        if key.metric in names and (key.metric == "rsum") == (key.judgements == "own"):
+            chosen.append((names.index(key.metric), row))
+    chosen.sort(key=lambda pair: pair[0])
+    return tables.numbers({result.name: [row for _, row in chosen]}, title=title)

@@ -1,0 +1,43 @@
+"""A model's numbers in parts: what counts as right, and what the table shows."""
+
+from types import SimpleNamespace
+
+import numpy as np
+from paper_tables import parts_of_truth
+
+from workbench import data
+from workbench.records import Measurement, MetricKey
+
+
+def test_data_that_know_more_than_annotated_pairs_keep_their_judgements():
+    split = data.load("scenes", split="test", size=4)
+    assert parts_of_truth.with_right_pairs(split, 0.5) is split
+
+
+def test_elsewhere_the_judge_adds_right_pairs_from_a_grade_on(monkeypatch):
+    split = data.load("scenes", split="test", size=2)
+    alone = SimpleNamespace(
+        judgements={"own": split.judgements["own"]},
+        captions=split.captions,
+        own=split.own,
+        image_ids=split.image_ids,
+    )
+    grades = np.zeros((2, 10))
+    grades[0, 7], grades[1, 2] = 0.7, 0.6
+    judge = SimpleNamespace(fit=lambda *_: judge, transform=lambda *_: grades)
+    monkeypatch.setattr(parts_of_truth.text, "load", lambda name: judge)
+    monkeypatch.setattr(parts_of_truth, "replace", lambda split, judgements: judgements)
+    judged = parts_of_truth.with_right_pairs(alone, 0.65)["judged"].dense()
+    annotated = split.own == np.arange(2)[:, None]
+    assert (judged > 0).sum() == annotated.sum() + 1
+    assert judged[0, 7] == 1
+    assert (judged[annotated] == 1).all()
+
+
+def test_the_table_has_the_parts_and_rsum_by_annotated_pairs_alone():
+    labels = ("rsum", "exact:i2t/map_at_r", "i2t/map_at_r", "exact:i2t/within_map_at_r[level 1]", "i2t/R@1")
+    measurements = [Measurement(MetricKey.parse(label), 0.5) for label in labels]
+    page = parts_of_truth.table_of_parts(SimpleNamespace(name="mine", measurements=measurements), title="t")
+    shown = [label for label in labels if f">{label}<" in page]
+    assert shown == [labels[0], labels[1], labels[3]]
+    assert page.index(labels[3]) < page.index(">rsum<")
