@@ -71,7 +71,7 @@ export default class SlicesPanel {
         ),
       ),
     );
-    const sheet = page.sheet(data.title, ["slice", "effect", "queries", "typical captions"], lines, "twin-slices");
+    const sheet = page.sheet(data.title, ["slice", "effect", "queries", "typical captions"], lines, "static-slices");
     return page.part("Slices", data.summary, sheet);
   }
 }
