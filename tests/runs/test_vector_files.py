@@ -176,7 +176,7 @@ def test_numbered_columns_are_the_dimensions_and_others_are_named(names):
     read = read_vectors(_numbered(names, id=IDS, width=640.0, label1=7), "image")
     assert read.values.shape == (3, 10)
     assert read.ids == IDS
-    assert read.unread == ("width", "label1")
+    assert (read.unread, list(read.beside)) == ((), ["width", "label1"])
     assert all(part in read.notes[0] for part in (names[0], names[-1], "10"))
 
 
@@ -293,3 +293,17 @@ def test_columns_of_numbers_with_gaps_of_their_own_kind_are_read():
     table.loc[1, "dim_3"] = pd.NA
     with pytest.raises(ValueError, match="row 1 is not finite"):
         read_vectors(table, "image")
+
+
+def test_columns_beside_vectors_are_fields_in_the_order_of_the_data(tmp_path):
+    split = wb.load_data("scenes", split="test", size=3)
+    count = len(split.captions)
+    table = pd.DataFrame(np.tile(VALUES, (count // 3, 1)), columns=["dim_0", "dim_1"][: VALUES.shape[1]])
+    table["id"] = split.caption_ids
+    table["language"] = [["de", "en"][n % 2] for n in range(count)]
+    table[::-1].to_csv(tmp_path / "texts.csv", index=False)
+    result = wb.evaluate(images=VALUES, texts=tmp_path / "texts.csv", data=split, by="language", rounds=0)
+    assert result.split.fields["language"].cells() == table["language"].tolist()
+    assert result.split.fields["language"].source == "texts.csv"
+    assert "t2i/R@1[language=en]" in result
+    assert not any("not read" in note for note in result.split.notes)

@@ -37,6 +37,7 @@ from workbench.runs.scoring import note_of, require_one_width, require_several, 
 from workbench.runs.spellings import name_of
 from workbench.runs.target import Target
 from workbench.runs.vector_files import (
+    fields_beside,
     name_of_sources,
     notes_without_ids,
     order_as_split,
@@ -361,8 +362,8 @@ def _subject_of_vectors(
         part = split_of_rows(own, len(image.values), len(text.values), (image.ids, text.ids))
     else:
         notes += notes_without_ids(image, text, part)
-    part = replace(part, notes=(*part.notes, *notes))
     sides = order_as_split(image, text, part)
+    part = replace(part, notes=(*part.notes, *notes), fields=fields_beside(image, text, part))
     several = any(side.parts is not None for side in sides)
     model = rescore(model, scoring or ({"scorer": "maxsim"} if several else {}))
     name = name_of_sources({"images": images, "texts": texts})

@@ -29,12 +29,14 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from workbench.data.columns import NAMES
+from workbench.data.fields import is_plain
 from workbench.data.images import raise_no_image
 from workbench.formatting import format_count
 from workbench.io import checksum, reading_errors, resolve_input
 from workbench.records import Array, Embedding, Rows, Split, require
+from workbench.records import Field as ItemField
 from workbench.runs.store import BARE
-from workbench.runs.vector_fields import IDS, VECTORS, Field, fields_of, side_of
+from workbench.runs.vector_fields import IDS, VECTORS, Field, fields_of, is_sequence, side_of
 from workbench.runs.vector_parts import mask_of, packed, ragged, says_what_is_real
 
 Side = Literal["image", "text"]
@@ -105,6 +107,7 @@ class SideVectors(NamedTuple):
         unread: names of its fields that were not read.
         like_ids: those of them that hold another text or number for each vector, where there are no ids.
         mask: ``(N, P)`` which of several vectors an item are real; ``None`` = there is one an item.
+        beside: fields that hold a plain value for each vector, such as a language.
     """
 
     values: Tensor
@@ -113,6 +116,7 @@ class SideVectors(NamedTuple):
     unread: tuple[str, ...]
     like_ids: tuple[str, ...] = ()
     mask: Tensor | None = None
+    beside: Mapping[str, ItemField] = {}
 
     def embedding(self) -> Embedding:
         """Return the vectors as an embedding."""
@@ -173,8 +177,44 @@ def read_vectors(source: Any, side: Side) -> SideVectors:
         remarks = [f"{field.name} are {values.shape[-1]} dimensions", *remarks]
     unread = [other for other in fields if other.name not in (field.name, ids_field, real_field)]
     like_ids = [other.name for other in unread if not ids and _is_like_ids(other, side, len(values))]
-    names = tuple(other.name for other in unread)
-    return SideVectors(values, ids, _notes(source, side, remarks), names, tuple(like_ids), mask)
+    own = [other for other in unread if other.name not in like_ids and side_of(other.name) != OTHER[side]]
+    plain = [other for other in own if _is_beside(other, len(values))]
+    beside = {other.name: _item_field(other, side, source) for other in plain}
+    names = tuple(other.name for other in unread if other.name not in beside)
+    return SideVectors(values, ids, _notes(source, side, remarks), names, tuple(like_ids), mask, beside)
+
+
+def _is_beside(field: Field, count: int) -> bool:
+    """Return whether a field holds a plain value for each vector."""
+    if not is_sequence(field.value) or len(field.value) != count or field.is_matrix:
+        return False
+    return all(map(is_plain, _cells(field)))
+
+
+def _cells(field: Field) -> Sequence[Any]:
+    """Return the values of a field one by one."""
+    return list(field.value.tolist() if isinstance(field.value, Tensor) else field.value)
+
+
+def _item_field(field: Field, side: Side, source: Any) -> ItemField:
+    """Return a field beside vectors as one of the images or captions."""
+    owner: Literal["image", "caption"] = "image" if side == "image" else "caption"
+    return ItemField.from_cells(field.name, _cells(field), of=owner, source=_short_name(source, side))
+
+
+def fields_beside(image: SideVectors, text: SideVectors, split: Split) -> dict[str, ItemField]:
+    """Return the fields of a split, and those that stand beside vectors, in the order of its rows.
+
+    Args:
+        image: vectors of its images.
+        text: vectors of its captions.
+        split: whose own fields go before others of their names.
+    """
+    fields: dict[str, ItemField] = {}
+    for vectors, ids, what in ((image, split.image_ids, "image"), (text, split.caption_ids, "caption")):
+        rows = match_rows(vectors.ids, ids, what, split.name, "vectors") if vectors.ids else slice(None)
+        fields |= {name: field.take(rows) for name, field in vectors.beside.items()}
+    return {**fields, **split.fields}
 
 
 def _is_like_ids(field: Field, side: Side, count: int) -> bool:
