@@ -395,6 +395,24 @@ def rerank() -> str:
     return textwrap.fill(told, 130)
 
 
+def elsewhere() -> str:
+    """What scores and ranked lists of the size of MS-COCO took, and what reading images costs."""
+    found, reading = read("elsewhere"), read("decoding")
+    lines = ["| what | seconds of the processor | memory above the start |", "|---|---|---|"]
+    titles = {"matrix": "a score matrix, `.npy`", "trec": "lists, run files of TREC", "json": "lists, JSON"}
+    for form, title in titles.items():
+        above = found[f"{form}_peak"] - found[f"{form}_before"]
+        seconds = format_number(found[f"{form}_seconds"], 1)
+        lines.append(f"| {title} | {seconds} | {format_number(above, 2)} GiB |")
+    share = reading["files_processor"] / reading["memory_processor"]
+    about = (
+        f"{found['images']:,} images by {found['captions']:,} captions; lists have the best {found['k']:,} "
+        f"of both directions. ViT-B/32 with its images from files took {format_number(share, 2)} times the "
+        "processor's seconds of the encoder alone."
+    )
+    return "\n".join([*lines, "", *textwrap.wrap(about, 130)])
+
+
 def central() -> str:
     """How many of the papers' claims held."""
     return claims_words.central_sentences(claims.current(claims.read_ledger()))
@@ -417,6 +435,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "gpu": gpu,
     "million": million,
     "rerank": rerank,
+    "elsewhere": elsewhere,
 }
 # files with blocks
 FILES = ("README.md", "docs/developers/speed.md", "docs/guides/results.md", "docs/guides/tables.md")
