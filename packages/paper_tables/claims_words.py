@@ -46,8 +46,8 @@ LEGEND = (
     "Data. The synthetic scenes are drawn, and what is true of each is known. Flickr8k and HierarCaps "
     "are photographs.",
     "Contrast. The first arm minus the second, or one arm by itself. The second comes first where a paper "
-    "claims less. Arms with 2,000 or 3,000 images are "
-    "recorded comparisons of whole objectives. The others were trained for the ledger. "
+    "claims less. Arms that are whole objectives, or one without a part of its own, are recorded "
+    "comparisons that were made before the claims were written down. The others were trained for the ledger. "
     "Descriptiveness has two readings: the printed formula, and the sum of normalised TF-IDF (`l2_sum`).",
     "Judge. By annotated pairs only the image counts that the caption was written for. By the truth every "
     "image counts that the caption is true of. Without a judge stand times and the shape of a space.",
@@ -72,6 +72,8 @@ LIMITS = (
     "Every arm has one budget of minutes on a CPU core, and a recipe searched for whole objectives. A part "
     "left out has no recipe of its own.",
     "Refuted and equivalent mean at this size. They say nothing about the paper's own tables.",
+    "Claims were chosen because two cores can try them, and each has one reading of ours. A verdict is of "
+    "this reading. The same recorded runs answer several claims, so that their verdicts are not independent.",
 )
 
 
