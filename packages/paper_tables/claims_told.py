@@ -197,7 +197,8 @@ def _image_count(line: Line) -> str:
         return format_count(_recorded_images(line["data"]), "image")
     counts = line["budget"].get("images", [line["budget"]["train_images"]])
     numbers = [format_count(count) for count in dict.fromkeys(counts)]
-    return f"{join_words(numbers)} image{'' if numbers == ['1'] else 's'}"
+    unit = "image" if numbers == ["1"] else "images"
+    return f"{join_words(numbers)} {unit}"
 
 
 @cache

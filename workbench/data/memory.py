@@ -217,7 +217,9 @@ def _cells(table: Any, column: Any) -> list[Any]:
     names = getattr(getattr(table, "features", {}).get(column), "names", None)
     if not names:
         return cells
-    return [names[cell] if isinstance(cell, int) and cell >= 0 else None for cell in cells]
+    # datasets writes -1 where a class is not known
+    name_of = dict(enumerate(names))
+    return [name_of.get(cell) for cell in cells]
 
 
 def _without_decoding(table: Any, column: Any) -> Any:

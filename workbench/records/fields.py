@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
@@ -93,18 +94,16 @@ class Field:
         """Return the values as a table or JSON holds them, ``None`` where one is missing."""
         if not self.is_numeric:
             return list(self.values)
-        if self.kind == "flag":
-            return [None if math.isnan(value) else bool(value) for value in self.values]
-        return [None if math.isnan(value) else _drop_fraction(value) for value in self.values]
+        convert = bool if self.kind == "flag" else _drop_fraction
+        cells: list[Any] = [convert(value) for value in self.values]
+        for row in np.flatnonzero(self.missing):
+            cells[row] = None
+        return cells
 
     def counts(self) -> dict[str, int]:
         """Count the rows of each value by its text, the most frequent first."""
         known = self.values[~self.missing].tolist()
-        texts = [self.text(value) for value in known]
-        counts: dict[str, int] = {}
-        for text in texts:
-            counts[text] = counts.get(text, 0) + 1
-        return dict(sorted(counts.items(), key=lambda pair: -pair[1]))
+        return dict(Counter(self.text(value) for value in known).most_common())
 
     def text(self, value: Any) -> str:
         """Return the text of one value: ``yes`` and ``no`` for a flag, the fewest digits for a number."""

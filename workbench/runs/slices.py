@@ -185,8 +185,9 @@ def _as_cut(field: Field, rule: str) -> tuple[Field, str]:
     known = field.values[~field.missing]
     if field.kind != "number" or rule or len(np.unique(known)) > FEW:
         return field, rule
-    texts = [None if np.isnan(value) else field.text(value) for value in field.values.tolist()]
-    return replace(field, values=np.array(texts, dtype=object), kind="category"), ""
+    texts = np.full(len(field.values), None, dtype=object)
+    texts[~field.missing] = [field.text(value) for value in known.tolist()]
+    return replace(field, values=texts, kind="category"), ""
 
 
 def _slices_of_flag(name: str, true: Mask) -> dict[str, Mask]:

@@ -129,8 +129,10 @@ def broken(place, name):
         file.write_text(json.dumps(rows))
     elif file.suffix == ".json":
         rows = json.loads(text)
-        one_row = declared.rows.form == "objects"
-        row = rows if one_row else next(iter(rows.values() if isinstance(rows, dict) else rows))
+        if declared.rows.form == "objects":
+            row = rows
+        else:
+            row = next(iter(rows.values() if isinstance(rows, dict) else rows))
         del row[last]
         file.write_text(json.dumps(rows))
     else:
