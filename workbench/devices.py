@@ -32,7 +32,7 @@ def use(device: str = "auto", precision: str = "auto") -> None:
     before = dict(_choice)
     _choice.update(device=device, precision=precision)
     try:
-        _require_precision(precision, find_device())
+        require_precision(precision, find_device().type)
     except ValueError:
         _choice.update(before)
         raise
@@ -88,15 +88,20 @@ def in_precision(device: "torch.device", precision: str = "") -> AbstractContext
     """
     import torch
 
-    wanted = _require_precision(precision_of(precision), device)
+    wanted = require_precision(precision_of(precision), device.type)
     kinds = {"bf16": torch.bfloat16, "fp16": torch.float16}
     return torch.autocast(device.type, kinds[wanted]) if wanted in kinds else nullcontext()
 
 
-def _require_precision(precision: str, device: "torch.device") -> str:
+def require_precision(precision: str, device: str) -> str:
+    """Return a precision, if it is one and the kind of device computes in it.
+
+    Raises:
+        ValueError: no such precision, or one that is for a GPU.
+    """
     require(precision in PRECISIONS, f"precision is {precision!r}; it is one of {', '.join(PRECISIONS)}")
     require(
-        precision not in ("bf16", "fp16") or device.type != "cpu",
+        precision not in ("bf16", "fp16") or device != "cpu",
         f"precision={precision!r} is for a GPU; use precision='auto' or device='cuda'",
     )
     return precision

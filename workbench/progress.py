@@ -242,6 +242,12 @@ class Nowhere:
         return nullcontext()
 
 
+def write_line(line: str) -> None:
+    """Write a line to stderr, at once."""
+    sys.stderr.write(f"{line}\n")
+    sys.stderr.flush()
+
+
 class Lines(Nowhere):
     """A line on stderr every ``LINE_SECONDS``; work that is done at once says none."""
 
@@ -264,8 +270,7 @@ class Lines(Nowhere):
 
     def note(self, line: str) -> None:
         """Write a line."""
-        sys.stderr.write(f"{line}\n")
-        sys.stderr.flush()
+        write_line(line)
         self.last = clock()
 
     @contextmanager
@@ -293,8 +298,7 @@ class Report(Nowhere):
 
     def note(self, line: str) -> None:
         """Write a line."""
-        sys.stderr.write(f"{line}\n")
-        sys.stderr.flush()
+        write_line(line)
 
 
 class Bars(Nowhere):

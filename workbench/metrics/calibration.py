@@ -24,7 +24,7 @@ from scipy.stats import rankdata
 
 from workbench.metrics.blocks import AnyScores, at_pairs, by_rows
 from workbench.metrics.evaluation import report_number
-from workbench.metrics.intervals import ROUNDS, SEED, Draws
+from workbench.metrics.intervals import ROUNDS, Draws
 from workbench.metrics.ranks import ratio
 from workbench.metrics.registry import Metric
 from workbench.records import Judgements, Mask, Measurement, MetricKey, Rows, Values
@@ -42,10 +42,6 @@ class PairMetric(Metric):
     requires, directions = "pairs", ("",)
     by, default = ("densest pairs",), False
     face, ties = "number", "an equal score counts half"
-
-    def per_query(self, found: Values, k: int | None = None) -> Values:
-        """Return ``(N, 2)`` the pairs."""
-        return found
 
 
 class Auroc(PairMetric):
@@ -157,7 +153,6 @@ def calibrations(
     rows: Sequence[Metric],
     *,
     rounds: int = ROUNDS,
-    seed: int = SEED,
 ) -> Iterator[Measurement]:
     """Yield the numbers of some metrics of all pairs.
 
@@ -167,7 +162,6 @@ def calibrations(
         own: ``(T,)`` image row of each caption.
         rows: metrics of pairs, of which those of this file are read.
         rounds: bootstrap rounds; 0 = no intervals.
-        seed: of the bootstrap.
     """
     chosen = [row for row in rows if isinstance(row, PairMetric)]
     if not chosen:
@@ -180,10 +174,10 @@ def calibrations(
         image = np.repeat(np.arange(judgements.shape[0]), judgements.shape[1])
         right = judgements.relevant().ravel()
     pairs = np.column_stack([score.astype(np.float64), right])
-    draws = Draws(own, judgements.shape[0], rounds, seed)
+    draws = Draws(own, judgements.shape[0], rounds)
     for row in chosen:
         key = MetricKey(row.name, "", judgements.name)
-        measurement = report_number(row, key, row.per_query(pairs), image, draws, len(pairs))
+        measurement = report_number(row, key, pairs, image, draws, len(pairs))
         if not np.isnan(measurement.value):
             yield measurement
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from workbench.metrics.blocks import AnyScores, at_pairs
 from workbench.metrics.evaluation import report_number
-from workbench.metrics.intervals import ROUNDS, SEED, Draws
+from workbench.metrics.intervals import ROUNDS, Draws
 from workbench.metrics.ranks import ratio
 from workbench.metrics.registry import Metric
 from workbench.records import Judgements, Measurement, MetricKey, Rows, Values
@@ -49,7 +49,6 @@ def counterfactual_accuracies(
     *,
     rows: Sequence[Metric] = (CounterfactualAccuracy(),),
     rounds: int = ROUNDS,
-    seed: int = SEED,
 ) -> Iterator[tuple[Measurement, Values]]:
     """Yield the accuracy by kind of counterfactual, and its ``(I,)`` values by image.
 
@@ -59,9 +58,8 @@ def counterfactual_accuracies(
         own: ``(T,)`` image row of each caption and counterfactual.
         rows: metrics that read counterfactuals.
         rounds: bootstrap rounds; images are drawn, each with all its captions; 0 = no intervals.
-        seed: of the bootstrap.
     """
-    draws = Draws(own, scores.shape[0], rounds, seed)
+    draws = Draws(own, scores.shape[0], rounds)
     for kind, pairs in counterfactuals.items():
         image = own[pairs.images]
         mine, other = (at_pairs(scores, image, text) for text in (pairs.images, pairs.captions))

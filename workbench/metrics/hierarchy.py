@@ -31,7 +31,7 @@ import numpy as np
 from workbench.formatting import Unit, format_number
 from workbench.metrics.evaluation import report_number
 from workbench.metrics.intervals import ROUNDS, SEED, Draws
-from workbench.metrics.registry import Metric, load_all
+from workbench.metrics.registry import Metric
 from workbench.records import Array, Mask, Measurement, MetricKey, Rows, Split, Values, require
 from workbench.registry import Natural
 
@@ -336,8 +336,6 @@ def hierarchy_scores(
     *,
     start: Literal["text", "image"] = "text",
     root_in_pool: bool = True,
-    steps: Natural = 50,
-    more: Iterable[str | Metric] = (),
     rounds: int = ROUNDS,
     seed: int = SEED,
 ) -> list[Measurement]:
@@ -347,16 +345,13 @@ def hierarchy_scores(
         chains: embeddings and chains.
         start: of the traversal.
         root_in_pool: of the traversal.
-        steps: thresholds and points.
-        more: further metrics that read chains, or their names.
         rounds: bootstrap rounds; images are drawn, each with its chains; 0 = no intervals.
         seed: of the bootstrap.
     """
     draws, depth = Draws(chains.split.own, len(chains.image), rounds, seed), chains.rows.shape[1]
     rows: list[Metric] = [
         *(row() for row in CORRELATIONS),
-        *(row(steps=steps, start=start, root_in_pool=root_in_pool) for row in RETRIEVALS),
-        *load_all(more),
+        *(row(start=start, root_in_pool=root_in_pool) for row in RETRIEVALS),
     ]
     measurements = []
     for row in rows:

@@ -33,8 +33,9 @@ class Metric:
             ``"lists"``: ``grades.Lists``, some queries at a time. ``"scores"``: ``evaluation.Side``,
             everything of one direction. ``"relevant"``: ``evaluation.JudgedSide``, the same with the relevant
             pairs, where judgements say which these are. ``"pairs"``: ``(N, 3)`` value, rating and query of
-            each judged pair. ``"chains"``: ``hierarchy.Chains``. ``"counterfactuals"``: see
-            ``counterfactual_accuracy``. ``"space"``: see ``space`` and ``calibration``.
+            each judged pair; of the ``"densest pairs"`` ``(N, 2)``, see ``calibration``. ``"chains"``:
+            ``hierarchy.Chains``. ``"counterfactuals"``: see ``counterfactual_accuracy``. ``"space"``:
+            ``space.Space``.
         ks: its depths; ``None`` = it has none.
         by: which judgements of a data set it is measured by: ``"own"`` pairs, all ``"others"``, the
             ``"graded"`` among them, the ``"exact"`` truth, the ``"densest"``, which say most about all pairs,

@@ -23,7 +23,7 @@ from scipy.special import ndtri
 
 from workbench.metrics import blocks
 from workbench.metrics.evaluation import report_number
-from workbench.metrics.intervals import ROUNDS, SEED, Draws
+from workbench.metrics.intervals import ROUNDS, Draws
 from workbench.metrics.ranks import Ranked, ratio
 from workbench.metrics.registry import Metric
 from workbench.records import Array, Measurement, MetricKey, Rows, Values
@@ -41,25 +41,23 @@ class Space(NamedTuple):
         ranked: scores, with the best items of every query where they are known.
         own: ``(T,)`` image row of each caption.
         vectors: ``(I, D)`` of the images and ``(T, D)`` of the captions; ``None`` = not known.
+        direction: of the number.
     """
 
     ranked: Ranked
     own: Rows
     vectors: tuple[Array, Array] | None
+    direction: str
 
 
 class SpaceMetric(Metric):
     """A metric of the whole space. What it reads of each query or vector, in one array, stands in place of
-    values by query; ``number`` makes the number of all of them.
+    values by query, empty where that is not known; ``number`` makes the number of all of them.
     """
 
     requires, by = "space", ("any",)
     face, ties = "number", NO_TIES
     directions: tuple[str, ...] = ("",)
-
-    def read(self, space: Space, direction: str) -> Array | None:
-        """Return what it reads; ``None`` where that is not known."""
-        raise NotImplementedError
 
 
 class Skew(SpaceMetric):
@@ -71,14 +69,14 @@ class Skew(SpaceMetric):
     smaller_is_better = True
     interval = JACKKNIFE
 
-    def read(self, space: Space, direction: str) -> Array | None:
+    def per_query(self, found: Space, k: int | None = None) -> Values:
         """Return ``(queries, K)`` the best items of each query."""
-        depth = int(self.ks[0] or 1)
-        known = space.ranked.best[direction][1]
+        depth = k or 1
+        known = found.ranked.best[found.direction][1]
         if known.shape[1] >= depth:
             return known[:, :depth].astype(np.float64)
-        rows = blocks.by_rows(space.ranked.scores)
-        rows = rows if direction == "i2t" else rows.T
+        rows = blocks.by_rows(found.ranked.scores)
+        rows = rows if found.direction == "i2t" else rows.T
         return blocks.best_items(rows, min(depth, rows.shape[1]))[1].astype(np.float64)
 
     def number(self, values: Values, at: str | Rows, draws: Draws) -> tuple[float, Values]:
@@ -127,9 +125,9 @@ class ModalityGap(SpaceMetric):
     name, hit = "modality_gap", "distance between the mean image and the mean caption; gallery = both"
     interval = JACKKNIFE
 
-    def read(self, space: Space, direction: str) -> Array | None:
+    def per_query(self, found: Space, k: int | None = None) -> Values:
         """Return ``(I + T, D)`` the vectors of both sides."""
-        return None if space.vectors is None else np.concatenate(space.vectors).astype(np.float64)
+        return np.zeros(0) if found.vectors is None else np.concatenate(found.vectors).astype(np.float64)
 
     def number(self, values: Values, at: str | Rows, draws: Draws) -> tuple[float, Values]:
         """Return the distance, and numbers whose percentiles are the ends of the normal interval."""
@@ -157,12 +155,12 @@ class Alignment(SpaceMetric):
     directions: tuple[str, ...] = ("t2i",)
     smaller_is_better = True
 
-    def read(self, space: Space, direction: str) -> Array | None:
+    def per_query(self, found: Space, k: int | None = None) -> Values:
         """Return ``(T,)`` squared distances."""
-        if space.vectors is None:
-            return None
-        image, text = space.vectors
-        return np.asarray(((image[space.own] - text).astype(np.float64) ** 2).sum(axis=1))
+        if found.vectors is None:
+            return np.zeros(0)
+        image, text = found.vectors
+        return np.asarray(((image[found.own] - text).astype(np.float64) ** 2).sum(axis=1))
 
 
 class Uniformity(SpaceMetric):
@@ -172,12 +170,12 @@ class Uniformity(SpaceMetric):
     directions: tuple[str, ...] = ("i2i", "t2t")
     smaller_is_better = True
 
-    def read(self, space: Space, direction: str) -> Array | None:
+    def per_query(self, found: Space, k: int | None = None) -> Values:
         """Return ``(N, D)`` the vectors of one side."""
-        if space.vectors is None:
-            return None
-        images, captions = space.vectors
-        return captions if direction == "t2t" else images
+        if found.vectors is None:
+            return np.zeros(0)
+        images, captions = found.vectors
+        return captions if found.direction == "t2t" else images
 
     def number(self, values: Values, at: str | Rows, draws: Draws) -> tuple[float, Values]:
         """Return the logarithm, and that of each resample, in which a vector makes no pair with itself."""
@@ -235,7 +233,6 @@ def space_numbers(
     rows: Sequence[Metric],
     *,
     rounds: int = ROUNDS,
-    seed: int = SEED,
 ) -> Iterator[Measurement]:
     """Yield the numbers of some metrics of the space.
 
@@ -245,16 +242,13 @@ def space_numbers(
         vectors: ``(I, D)`` of the images and ``(T, D)`` of the captions.
         rows: metrics of the space.
         rounds: bootstrap rounds; 0 = no intervals.
-        seed: of the bootstrap.
     """
-    space, draws = Space(ranked, own, vectors), Draws(own, ranked.shape[0], rounds, seed)
+    draws = Draws(own, ranked.shape[0], rounds)
     sizes = {"i2t": ranked.shape[1], "t2i": ranked.shape[0], "i2i": ranked.shape[0], "t2t": ranked.shape[1]}
     for row in rows:
-        if not isinstance(row, SpaceMetric):
-            continue
         for way in row.directions:
-            values = row.read(space, way)
-            if values is not None:
+            values = row.per_query(Space(ranked, own, vectors, way), row.ks[0])
+            if len(values):
                 key = MetricKey(row.name, way, k=row.ks[0])
                 yield report_number(row, key, values, way, draws, sizes.get(way, sum(ranked.shape)))
 

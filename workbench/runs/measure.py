@@ -171,7 +171,7 @@ def evaluate_split(
     binding = [row for row in table if "counterfactuals" in row.by]
     pairs += counterfactual_accuracies(scores, split.counterfactuals, split.own, rows=binding, rounds=rounds)
     measurements = [m for m, _ in pairs]
-    spatial = [row for row in table if "any" in row.by]
+    spatial = [row for row in table if row.requires == "space"]
     measurements += space.space_numbers(ranked, split.own, vectors, spatial, rounds=rounds)
     dense = split.judgements[densest]
     measurements += calibration.calibrations(scores, dense, split.own, table, rounds=rounds)

@@ -10,6 +10,7 @@ import torch
 from annotated_types import Ge
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from workbench import devices
 from workbench.io import flatten
 from workbench.records import MetricKey, require
 from workbench.registry import Count, Natural, NotNegative, Share
@@ -156,10 +157,7 @@ class Settings(Section):
             f"clusters_per_batch={self.clusters_per_batch}: it must divide "
             f"batch_size={self.batch_size}, and clusters={self.clusters} must be at least as many",
         )
-        require(
-            self.precision != "bf16" or self.device != "cpu",
-            "precision='bf16' is for a GPU; use precision='auto' or device='cuda'",
-        )
+        devices.require_precision(self.precision, self.device)
         return self
 
 
