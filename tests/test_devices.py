@@ -126,7 +126,7 @@ def asked(monkeypatch) -> Asked:
     monkeypatch.setattr(Accelerator, "device", property(lambda one: THERE))
     pretend_places(monkeypatch, seen)
     for encoder in map(encoders.member, encoders.names()):
-        for side in ("images", "texts"):
+        for side in ("encode_images", "encode_texts"):
             monkeypatch.setattr(encoder, side, noting(getattr(encoder, side), seen))
     devices.use("cuda")
     seen.clear()
