@@ -45,7 +45,7 @@ def reproduce(
     root: Root = "runs",
     as_json: AsJson = False,
 ) -> None:
-    """Measure published numbers again, and say which are within their tolerance.
+    """Measure published numbers again, and judge each.
 
     A number is measured where its weights and data are on this machine; what is missing is said. Exit code 1
     means that a number lies outside, 3 that none could be measured.
@@ -91,7 +91,7 @@ def classify(  # noqa: PLR0913 - typer reads the options from the signature
     root: Root = "runs",
     as_json: AsJson = False,
 ) -> None:
-    """Classify images by the names of their classes, and by a linear probe.
+    """Classify images by names of classes, and by a linear probe.
 
     Several models make one table, and each is held against the first: what a model has forgotten in training
     is seen there.

@@ -38,7 +38,7 @@ def languages(  # noqa: PLR0913 - typer reads the options from the signature
     root: Root = "runs",
     as_json: AsJson = False,
 ) -> None:
-    """Measure retrieval in each language, and the mean over languages.
+    """Measure retrieval in each language, and their mean.
 
     Images are encoded once. A caption finds images, and an image the captions of one language.
     """

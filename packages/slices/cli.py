@@ -50,7 +50,7 @@ def slices(  # noqa: PLR0913 - typer reads the options from the signature
     root: Root = "runs",
     as_json: AsJson = False,
 ) -> None:
-    """Find the slices on which a run is worse, or on which two runs differ most.
+    """Find slices on which a run is worse, or on which two differ.
 
     Searches every field of the data, the words of captions, what images show, and pairs of these. Reports
     what is significant after the correction for everything that was searched.

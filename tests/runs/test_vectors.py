@@ -60,7 +60,8 @@ def counted(monkeypatch):
         return read
 
     for side in asked:
-        monkeypatch.setattr(Towers, side, counting(side, getattr(Towers, side)))
+        method = f"encode_{side}"
+        monkeypatch.setattr(Towers, method, counting(side, getattr(Towers, method)))
     return asked
 
 

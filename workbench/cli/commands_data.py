@@ -1,7 +1,7 @@
 """The command that describes a data set: its size, its fields, and what is doubtful there."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,7 +11,9 @@ from workbench.cli.output import align_columns
 from workbench.execution import parameters
 from workbench.formatting import format_count
 from workbench.io import write_table
-from workbench.records import Field, Split
+
+if TYPE_CHECKING:
+    from workbench.records import Field, Split
 
 # what has a line, or a table, of its own below the others
 BELOW = ("fields", "computed")
@@ -26,7 +28,7 @@ def data(
     out: Annotated[str, typer.Option(help="Write captions and fields here: .csv, .json or .parquet.")] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Describe a data set, by name or path: its size, fields and notes.
+    """Describe a data set by name or path: size, fields and notes.
 
     Without --split it takes the test split of a name, or all that lies at a path. It also lists what is
     doubtful there, such as one image under two names. Fields are columns that no reader needs, and what is
@@ -60,7 +62,7 @@ def data(
     emit(about, as_json, lines)
 
 
-def _field_lines(fields: Sequence[Field]) -> list[str]:
+def _field_lines(fields: "Sequence[Field]") -> list[str]:
     """Return the fields of a data set as a table."""
     if not fields:
         return []

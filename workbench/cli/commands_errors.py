@@ -33,7 +33,7 @@ def errors(
     root: Root = "runs",
     as_json: AsJson = False,
 ) -> None:
-    """List queries that one run answers rightly and the other wrongly.
+    """List queries that one run answers rightly, the other wrongly.
 
     Of one run, list those that it answers wrongly. An answer is right where a ground truth has rank 1, as R@1
     counts it. Each row has the rank of the best ground truth, and the first wrong answer with its score.

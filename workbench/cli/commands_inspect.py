@@ -376,7 +376,7 @@ def build(
     out: Annotated[str, typer.Option(help="Folder to write to; empty takes that of the runs.")] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Build a leaderboard of all good runs: one page and one CSV file.
+    """Build a leaderboard of all good runs: a page and a CSV file.
 
     With --by further tables have a column a slice.
     """
@@ -397,7 +397,7 @@ def export(
     root: Root = "runs",
     as_json: AsJson = False,
 ) -> None:
-    """Write the model of a run for another library, with a model card, or its ranked lists.
+    """Write the model of a run for another library, or its lists.
 
     open_clip and ONNX take two towers of open_clip with their own pooled
     vectors. transformers takes those that are CLIPs. ONNX and transformers

@@ -90,7 +90,7 @@ def tag(
     root: Root = "runs",
     as_json: AsJson = False,
 ) -> None:
-    """Give a finished run a name, tags or a note, or say which it has.
+    """Give a finished run a name, tags or a note, or show them.
 
     An empty name or note, --note '', takes it away. `workbench ls --tag WORD` lists the runs with a tag; so
     do build and explore.

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from workbench.records import Embedding
+from workbench.runs.own import KeptVectors
 from workbench.views.maps import coordinates, space_map
 from workbench.views.maps.space_map import map_runs, metrics, space_change
 
@@ -54,7 +55,9 @@ def part(space, captions):
     nothing = {"level": None, "chain": None}
     split = replace(space.split.first(1), own=np.zeros(len(captions), dtype=np.int64), **names, **nothing)
     image, text = space.image.mean[:1], space.text.mean[captions]
-    return replace(space, split=split, load=lambda: (None, Embedding(image), Embedding(text)), folder=None)
+    return replace(
+        space, split=split, load=lambda: (KeptVectors(), Embedding(image), Embedding(text)), folder=None
+    )
 
 
 def test_one_image_with_its_captions_has_a_map(space):

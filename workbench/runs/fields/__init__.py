@@ -5,7 +5,7 @@ theirs as entry points of ``workbench.runs.fields``.
 """
 
 from collections.abc import Iterator, Mapping
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 from workbench.records import Field, Split
@@ -41,9 +41,17 @@ class AllFields(Mapping[str, Field]):
     def __init__(self, split: Split, run: Any = None) -> None:
         self.split = split
         self._material = Material(split, run)
-        there = {name: field for name, field in computed_fields().items() if field.applies(self._material)}
-        self._makers = {name: field for name, field in there.items() if name not in split.fields}
         self._fields = dict(split.fields)
+
+    @cached_property
+    def _makers(self) -> dict[str, ComputedField]:
+        # what applies may need the model, which an unasked question does not load
+        computed = computed_fields().items()
+        return {
+            name: field
+            for name, field in computed
+            if name not in self.split.fields and field.applies(self._material)
+        }
 
     def __getitem__(self, name: str) -> Field:
         if name not in self._fields:
