@@ -227,8 +227,7 @@ def _recorded_finding() -> dict[str, Any]:
     if fig is None:
         return {}
     drawn = report.figure_div(json.loads(fig.to_json()), "levels", static=True)
-    about = {"sentences": " ".join(finding.sentences(rows)), "about": finding.describe_record(rows)}
-    return about | {"figure": Markup(drawn)}
+    return {"sentences": " ".join(finding.sentences(rows)), "figure": Markup(drawn)}
 
 
 def _notebook(stop: Stop, result: Outcome, numbers: Mapping[str, Any]) -> dict[str, Any]:

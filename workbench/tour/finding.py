@@ -143,9 +143,9 @@ def summarise_levels(rows: pd.DataFrame) -> str:
         if groups[word]:
             parts.append(f"{word} true captions {_at_levels(groups[word])}")
     if not parts:
-        return "neither more nor fewer true captions at any level"
+        return "no significant difference, for most objectives, in true captions at any level"
     if groups["neither"]:
-        parts.append(f"neither for most objectives {_at_levels(groups['neither'])}")
+        parts.append(f"no significant difference, for most objectives, {_at_levels(groups['neither'])}")
     return ", ".join(parts)
 
 
@@ -155,8 +155,8 @@ def describe_levels(rows: pd.DataFrame) -> str:
     if not count:
         return ""
     return (
-        "Among equally specific captions, a model trained with every true pair instead of annotated pairs "
-        f"finds {summarise_levels(rows)}."
+        "Among equally specific captions, training with every true pair instead of annotated pairs finds "
+        f"{summarise_levels(rows)} ({describe_record(rows)})."
     )
 
 
@@ -229,11 +229,11 @@ def _count_true(number: float) -> str:
 
 def describe_record(rows: pd.DataFrame) -> str:
     """Say how many objectives and seeds the recorded comparison has."""
-    trained = rows[rows.positives.isin(WAYS)]
-    count = format_count(trained.objective.nunique(), "objective")
-    fewest, most = int(trained.seeds.min()), int(trained.seeds.max())
+    compared = differences(rows, LEVELS[1], "truth")
+    count = format_count(len(compared), "objective")
+    fewest, most = int(compared.seeds.min()), int(compared.seeds.max())
     seeds = f"{fewest} to {format_count(most, 'seed')}" if fewest < most else format_count(most, "seed")
-    return f"Recorded with {count} and {seeds} each way."
+    return f"{count}, {seeds} each way"
 
 
 def sentences(rows: pd.DataFrame) -> Iterator[str]:
