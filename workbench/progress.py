@@ -242,12 +242,6 @@ class Nowhere:
         return nullcontext()
 
 
-def write_line(line: str) -> None:
-    """Write a line to stderr, at once."""
-    sys.stderr.write(f"{line}\n")
-    sys.stderr.flush()
-
-
 class Lines(Nowhere):
     """A line on stderr every ``LINE_SECONDS``; work that is done at once says none."""
 
@@ -270,7 +264,7 @@ class Lines(Nowhere):
 
     def note(self, line: str) -> None:
         """Write a line."""
-        write_line(line)
+        print(line, file=sys.stderr, flush=True)
         self.last = clock()
 
     @contextmanager
@@ -298,7 +292,7 @@ class Report(Nowhere):
 
     def note(self, line: str) -> None:
         """Write a line."""
-        write_line(line)
+        print(line, file=sys.stderr, flush=True)
 
 
 class Bars(Nowhere):
