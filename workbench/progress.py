@@ -264,7 +264,8 @@ class Lines(Nowhere):
 
     def note(self, line: str) -> None:
         """Write a line."""
-        print(line, file=sys.stderr, flush=True)
+        sys.stderr.write(f"{line}\n")
+        sys.stderr.flush()
         self.last = clock()
 
     @contextmanager
@@ -292,7 +293,8 @@ class Report(Nowhere):
 
     def note(self, line: str) -> None:
         """Write a line."""
-        print(line, file=sys.stderr, flush=True)
+        sys.stderr.write(f"{line}\n")
+        sys.stderr.flush()
 
 
 class Bars(Nowhere):
