@@ -169,7 +169,7 @@ def test_the_sentence_of_the_four_statements_follows_from_the_result(tmp_path: P
         (
             GENERIC,
             GENERIC,
-            ("no significant difference, for most objectives, in true captions at any level",),
+            ("no significant difference in true captions at any level for most objectives",),
         ),
     ],
 )

@@ -102,7 +102,7 @@ def describe_statements(rows: pd.DataFrame) -> str:
     if not count:
         return ""
     parts = []
-    for verdict, words in (("held", "held"), ("failed", "did not hold"), ("open", "open")):
+    for verdict, words in (("held", "held"), ("failed", "did not hold"), ("open", "remained open")):
         statements = [tally.words for tally in tallies if tally.verdict == verdict]
         if statements:
             parts.append(f"{len(statements)} {words} ({'; '.join(statements)})")
@@ -143,10 +143,10 @@ def summarise_levels(rows: pd.DataFrame) -> str:
         if groups[word]:
             parts.append(f"{word} true captions {_at_levels(groups[word])}")
     if not parts:
-        return "no significant difference, for most objectives, in true captions at any level"
+        return "no significant difference in true captions at any level for most objectives"
     if groups["neither"]:
-        parts.append(f"no significant difference, for most objectives, {_at_levels(groups['neither'])}")
-    return ", ".join(parts)
+        parts.append(f"no significant difference {_at_levels(groups['neither'])} for most objectives")
+    return join_words(parts)
 
 
 def describe_levels(rows: pd.DataFrame) -> str:
@@ -155,7 +155,7 @@ def describe_levels(rows: pd.DataFrame) -> str:
     if not count:
         return ""
     return (
-        "Among equally specific captions, training with every true pair instead of annotated pairs finds "
+        "Among equally specific captions, training with every true pair instead of annotated pairs brings "
         f"{summarise_levels(rows)} ({describe_record(rows)})."
     )
 

@@ -221,12 +221,12 @@ def test_one_arm_stands_against_a_bound_and_many_by_how_far_they_are_apart(
     assert trained.train_all(jobs, tmp_path, "local", str) == []
     arms = [store.read(jobs[arm, 0, 1.0].folder) for arm in spread.contrasts[0]]
     line, first, *_ = trained.lines_of_contrasts([spread, alone], "W", jobs)
-    for side, name in (("more", "sets 30"), ("less", "sets 1")):
+    for side, name in (("more", "share of 30"), ("less", "share of 1")):
         apart = np.std([100 * np.nanmean(probes.probe_values(run, name)) for run in arms], ddof=1)
         assert line["values"][side][0] == pytest.approx(apart, abs=1e-4)
     assert (line["judge"], first["contrast"]) == ("neither", "InfoNCE")
     assert first["values"]["more"][0] == pytest.approx(
-        100 * np.nanmean(probes.probe_values(arms[0], "growth")), abs=1e-4
+        100 * np.nanmean(probes.probe_values(arms[0], "growth of share")), abs=1e-4
     )
     assert first["values"]["less"] == [50.0, 50.0]  # in points, as a share is
 
