@@ -185,3 +185,16 @@ def test_an_object_is_named_by_its_module_in_the_command_and_opened_again(photos
     assert wb.evaluate(run.folder, rounds=0)["rsum"] == opened["rsum"]
     with pytest.raises(KeyError, match="no 'Pair'; did you mean Pairs"):
         wb.open_model("my_pairs:Pair")
+
+
+@pytest.mark.parametrize("scorer", [Farthest, Pairs], ids=["by vectors", "by pairs"])
+def test_scores_of_an_object_without_a_name_are_those_of_its_saved_run(photos, tmp_path, scorer):
+    class Nameless(scorer):
+        pass
+
+    result = wb.evaluate(Nameless(), photos, rounds=0)
+    result.save(tmp_path / "run")
+    (opened,) = wb.open_runs([str(tmp_path / "run")])
+    np.testing.assert_array_equal(opened.scores, result.scores)
+    again = wb.evaluate(opened, rounds=0)
+    assert [one.value for one in again.measurements] == [one.value for one in result.measurements]

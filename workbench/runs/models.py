@@ -356,7 +356,7 @@ def _open_of_run(path: Path) -> Model:
 
 def _model_of_evaluation(path: Path, kind: Evaluation) -> Model:
     """Return the model of an evaluation without its second stage, or what stands for it."""
-    if kind.scores or kind.runs:
+    if kind.scores or kind.runs or (path / runs.SCORES).is_file():
         return open_kept_scores(path)
     if not kind.model:
         return KeptVectors()

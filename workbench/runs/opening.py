@@ -30,7 +30,7 @@ from workbench.runs.models import kept_config, load_model, run_folder
 from workbench.runs.qrels import with_ground_truth
 from workbench.runs.result import Contents, Result
 from workbench.runs.same_data import differing_facts, facts_of
-from workbench.runs.scores import kept_file
+from workbench.runs.scores import KeptScores, kept_file
 from workbench.runs.spellings import typed_settings
 from workbench.runs.store import BARE, verify_files
 from workbench.runs.target import Target
@@ -356,7 +356,7 @@ def _contents(folder: Path | None, split: Split, own: bool = True) -> Contents:
     """
     model = load_model(folder or "")
     sides = list[Embedding]()
-    if folder and own and not model.extras:
+    if folder and own and not model.extras and not isinstance(model, KeptScores):
         for side, ids in (("image", split.image_ids), ("text", split.caption_ids)):
             embedding = _kept_embedding(model.embed_dim, folder, side, ids)
             other = _kept_embedding(model.embed_dim, folder, side, ids, "_t2i")

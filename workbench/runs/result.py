@@ -37,6 +37,7 @@ from workbench.runs.qrels import ground_truth, kept_ground_truth
 from workbench.runs.resolve import choosing_metric
 from workbench.runs.run_files import DEPTH, GRADES, LISTS, best_pairs, write_pairs
 from workbench.runs.same_data import facts_of
+from workbench.runs.scores import keep_model
 from workbench.runs.scoring import score_split
 from workbench.runs.spellings import name_of
 from workbench.runs.target import Target
@@ -453,7 +454,7 @@ class Result:
             write_table(path / runs.CAPTIONS, caption_table(split))
             if QRELS in split.judgements:
                 write_table(path / runs.QRELS, kept_ground_truth(split))
-            model.keep(path)
+            keep_model(path, self)
         elif isinstance(model, TrainedModel):
             write_json(path / runs.STATES, {name: maker.state() for name, maker in model.makers.items()})
             checkpoint.write(

@@ -365,6 +365,31 @@ class KeptScores(KeptVectors):
         return items.rows
 
 
+def keep_model(folder: Path, result: Any) -> None:
+    """Write into the folder of an evaluation what its model is, where nothing else keeps it.
+
+    A model without a name cannot be opened again. Where it makes its scores itself, they are kept as well,
+    since cosines of its vectors would be other scores.
+
+    Args:
+        folder: of the run.
+        result: an open ``Result`` that evaluated.
+
+    Raises:
+        ValueError: the model has no name, and scores of its own in each direction.
+    """
+    model, split = result.model, result.split
+    model.keep(folder)
+    if not model.scores_itself or result.run.model or isinstance(model, KeptScores):
+        return
+    require(
+        not model.directed,
+        f"{model.name} scores pairs by direction and has no name by which it is opened again; save it as "
+        "my_file.py and give it as my_file:Name",
+    )
+    KeptScores(result.any_scores(), (split.image_ids, split.caption_ids)).keep(folder)
+
+
 def kept_file(folder: Path, name: str) -> Path:
     """Return a file that a run keeps, which is what the run wrote.
 
