@@ -224,7 +224,7 @@ class Reader:
         output = log.read_text(encoding="utf-8", errors="replace")
         for line in output.splitlines():
             folder = Path(line.rpartition("  ")[2])
-            if folder.is_absolute() and (folder / "results.json").is_file():
+            if folder.is_absolute() and (folder / "run.json").is_file():  # a model, or numbers of one
                 self.runs.append(str(folder))
         good = process.returncode == 0 and "Traceback (most recent call last)" not in output
         return (
