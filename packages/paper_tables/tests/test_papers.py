@@ -20,7 +20,7 @@ import plotly.io as pio
 import pytest
 import yaml
 from paper_tables import layout as layouts
-from paper_tables import table
+from paper_tables import pages, table
 from typer.testing import CliRunner
 
 from tests import stand_ins
@@ -150,8 +150,13 @@ def test_a_grid_ends_in_the_table_of_its_paper(
     assert {row.name for row in ours} - names == made_of
     page = (root / "tables" / f"{written.name}.html").read_text(encoding="utf-8")
     compared = {difference.run for difference in written.differences}
-    heads = 2 if compared else 1
-    assert page.count("<tr") == heads + len(written.rows) + len(compared)
+    blocks = [pages.texts(written)[1]]
+    blocks += [rows for _, _, rows in pages.tables_of_other_sets(written)]
+    if compared:
+        blocks.append(pages.differences(written)[2])
+    # each has one row of headings
+    assert page.count("<tr") == sum(1 + len(rows) for rows in blocks)
+    assert len(compared) == (len(blocks[-1]) if compared else 0)
     assert ('id="curves"' in page) == bool(layouts.read(grid.read_grid(file)).curves)
 
 
