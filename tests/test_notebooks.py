@@ -291,13 +291,18 @@ def test_plain_papermill_trains(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.slow
-def test_plain_papermill_maps_and_its_log_ends_without_a_traceback(tmp_path: Path) -> None:
+def test_plain_papermill_maps_and_its_log_ends_without_an_interrupt(tmp_path: Path) -> None:
     words = ["-p", "images", "20", "--log-output"]
     command = [sys.executable, "-m", "papermill", FOLDER / "04_embedding_map.ipynb", "out.ipynb", *words]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    # a kernel that is asked to end while it tidies up may log that it was interrupted
-    assert "Traceback" not in done.stdout + done.stderr
+    # papermill asks the kernel what it is, and interrupts it as soon as the answer is there; a kernel that is
+    # still busy with it logs this line
+    log = (done.stdout + done.stderr).replace(
+        "[IPKernelApp] ERROR | KeyboardInterrupt caught in kernel.\n", ""
+    )
+    assert "KeyboardInterrupt" not in log
+    assert "Traceback" not in log
 
 
 @pytest.mark.slow

@@ -1,7 +1,7 @@
 """Results of classifications: the parts that a probe learns from, tables, paired differences, files."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,9 +10,9 @@ import numpy as np
 
 from benchmarks.classes import PARTS, Labelled, read_labelled
 from benchmarks.classification import Classified, classify, probe
+from benchmarks.written import write_records
 from workbench.cli.output import align_columns, number_lines
 from workbench.formatting import format_count, format_interval
-from workbench.io import write_json
 from workbench.metrics.comparison import Difference, explain_widening, paired_differences, state_verdict
 from workbench.metrics.intervals import Draws
 from workbench.records import Measurement, require
@@ -76,7 +76,7 @@ def differences_of(results: Sequence[Classified], images: int) -> list[Differenc
     return paired_differences(several, results[0].name, draws) if several else []
 
 
-def lines(results: Sequence[Classified], data: Labelled) -> list[str]:
+def lines(results: Sequence[Classified], data: Labelled, differences: Sequence[Difference]) -> list[str]:
     """Return a table of one model's numbers, or of several models and their differences from the first."""
     images, classes = len(data.split.image_ids), len(data.classes)
     title = f"{data.split.name}: {format_count(images, 'image')} of {format_count(classes, 'class')}"
@@ -95,7 +95,6 @@ def lines(results: Sequence[Classified], data: Labelled) -> list[str]:
             rows.setdefault(number.label, [number.label, row["chance"]]).append(row["value"])
     table = align_columns([["number", "chance", *names], *rows.values()])
     verdicts = []
-    differences = differences_of(results, images)
     for difference in differences:
         unit = unit_of(difference.label, {"face": difference.face})
         value = format_interval(difference.value, difference.low, difference.high, unit, sign=True)
@@ -104,25 +103,25 @@ def lines(results: Sequence[Classified], data: Labelled) -> list[str]:
     return [title, *table, *verdicts, *filter(None, [explain_widening(len(differences))]), *notes]
 
 
-def records(results: Sequence[Classified], data: Labelled) -> dict[str, Any]:
+def records(
+    results: Sequence[Classified], data: Labelled, differences: Sequence[Difference]
+) -> dict[str, Any]:
     """Return the results as JSON values."""
     out = []
     for result in results:
         numbers = [number.as_dict() for number in result.measurements]
         out.append({"model": result.name, "numbers": numbers, "notes": list(result.notes)})
-    differences = [difference.row() for difference in differences_of(results, len(data.split.image_ids))]
     about = {"data": data.split.name, "images": len(data.split.image_ids), "classes": list(data.classes)}
-    return {**about, "results": out, "differences": differences}
+    return {**about, "results": out, "differences": [difference.row() for difference in differences]}
 
 
-def write(results: Sequence[Classified], data: Labelled, folder: Path) -> Path:
-    """Write the results, and the class that each model chose for each image, as ``FOLDER/DATA.json``."""
+def write(results: Sequence[Classified], data: Labelled, numbers: Mapping[str, Any], folder: Path) -> Path:
+    """Write the numbers, and the class that each model chose for each image, as ``FOLDER/DATA.json``."""
     require(results, "nothing was classified")
-    folder.mkdir(parents=True, exist_ok=True)
     chosen: dict[str, dict[str, str]] = {}
     for number, result in enumerate(results):
         names = [data.classes[label] for label in result.chosen.tolist()]
         kind = "probe" if result.notes else "texts"
         chosen[f"{number + 1}. {result.name}, {kind}"] = dict(zip(data.split.image_ids, names, strict=True))
     name = re.sub(r"[^\w.-]+", "_", data.split.name)
-    return write_json(folder / f"{name}.json", {**records(results, data), "chosen": chosen})
+    return write_records(folder, name, {**numbers, "chosen": chosen})

@@ -99,8 +99,8 @@ def classify(  # noqa: PLR0913 - typer reads the options from the signature
     import workbench as wb
     from benchmarks import classes as reading
     from benchmarks import classified
+    from benchmarks.written import rounds_or_usual
     from workbench.io import read_text
-    from workbench.metrics.intervals import ROUNDS
 
     wb.use_device(device, precision)
     require(model, "name a model with --model")
@@ -109,13 +109,14 @@ def classify(  # noqa: PLR0913 - typer reads the options from the signature
     words = reading.read_templates(templates)
     test = reading.read_labelled(folder, "test", names, column)
     parts = classified.parts_of(folder, names, column) if linear_probe else None
-    drawn = ROUNDS if rounds is None else rounds
     require_writable(root)
     results = []
     for each in model or ():
-        results += classified.classify_all(each, test, words, parts, drawn)
-    file = classified.write(results, test, Path(root) / "classify")
-    emit(classified.records(results, test), as_json, [*classified.lines(results, test), str(file)])
+        results += classified.classify_all(each, test, words, parts, rounds_or_usual(rounds))
+    differences = classified.differences_of(results, len(test.split.image_ids))
+    numbers = classified.records(results, test, differences)
+    file = classified.write(results, test, numbers, Path(root) / "classify")
+    emit(numbers, as_json, [*classified.lines(results, test, differences), str(file)])
 
 
 @app.command(epilog="Example: workbench compose scenes --model ViT-B-32:openai")
@@ -139,8 +140,7 @@ def compose(
     """
     import workbench as wb
     from benchmarks import composed
-    from workbench.io import write_json
-    from workbench.metrics.intervals import ROUNDS
+    from benchmarks.written import rounds_or_usual, write_records
 
     wb.use_device(device, precision)
     require(model, "name a model with --model")
@@ -148,11 +148,9 @@ def compose(
     require_writable(root)
     records, lines = {}, [composed.describe(galleries)]
     for each in model or ():
-        drawn = ROUNDS if rounds is None else rounds
-        measured = composed.evaluate_composed(wb.open_model(each), galleries, rounds=drawn)
+        opened = wb.open_model(each)
+        measured = composed.evaluate_composed(opened, galleries, rounds=rounds_or_usual(rounds))
         records[each] = [number.as_dict() for number in measured]
         lines += [each, *number_lines(measured, every=True)]
-    place = Path(root) / "compose"
-    place.mkdir(parents=True, exist_ok=True)
-    file = write_json(place / f"{data}.json", {"data": data, "results": records})
+    file = write_records(Path(root) / "compose", data, {"data": data, "results": records})
     emit(records, as_json, [*lines, str(file)])

@@ -88,8 +88,7 @@ def _measure(
     """Measure models on sets of captions, print a table for each, and write all numbers."""
     import workbench as wb
     from benchmarks import variants
-    from workbench.io import write_json
-    from workbench.metrics.intervals import ROUNDS
+    from benchmarks.written import rounds_or_usual, write_records
 
     device, precision, rounds = how
     (data, what), (root, as_json) = named, written
@@ -97,14 +96,11 @@ def _measure(
     records: dict[str, Any] = {}
     lines: list[str] = []
     for name in models:
-        drawn = ROUNDS if rounds is None else rounds
-        mean = what == "languages"
+        mean, drawn = what == "languages", rounds_or_usual(rounds)
         measured = variants.measure_variants(wb.open_model(name), splits, mean=mean, rounds=drawn)
         for variant in measured:
             numbers = [number.as_dict() for number in variant.measurements]
             records.setdefault(name, {})[variant.name] = {"numbers": numbers, "note": variant.note}
         lines += [f"{data}, {name}, in percent", *variants.table_lines(measured)]
-    place = Path(root) / what
-    place.mkdir(parents=True, exist_ok=True)
-    file = write_json(place / f"{data}.json", {"data": data, "results": records})
+    file = write_records(Path(root) / what, data, {"data": data, "results": records})
     emit(records, as_json, [*lines, str(file)])

@@ -18,14 +18,12 @@ from scipy import sparse
 
 from workbench.formatting import format_count
 from workbench.records import Field, Mask, Rows, SceneGraph, Split
-from workbench.runs.slices import SHARES, query_values, read_term, slices_of
+from workbench.runs.slices import SHARES, query_values, read_term, round_cut, slices_of
 from workbench.text.words import words
 
 MINIMUM = 20
 MOST_WORDS = 200
 MOST_PAIRS = 2000
-# of cuts that are no whole numbers
-DIGITS = 3
 # of words and of what images show, those of at least this share of the queries are crossed with other fields
 FREQUENT = 0.05
 WORD, SHOWS = "word", "shows"
@@ -145,7 +143,7 @@ def _conditions_of_ends(split: Split, direction: str, name: str, field: Field) -
     ends = np.unique(np.quantile(known, np.arange(1, parts) / parts, method="lower"))
     middle = np.quantile(known, 0.5, method="lower")
     for end in ends[ends < known.max()].tolist():
-        cut = end if end.is_integer() else float(np.format_float_positional(end, DIGITS, fractional=False))
+        cut = round_cut(end)
         for sign, mask in (("<=", values <= cut), (">", values > cut)):
             label = f"{name}{sign}{field.text(cut)}"
             yield Condition(label, name, np.asarray(mask), crossed=bool(end == middle))
@@ -268,22 +266,25 @@ def _pairs(
 ) -> list[tuple[int, ...]]:
     """Return the pairs of conditions that are crossed, the largest first."""
     rows = [row for row, condition in enumerate(conditions) if condition.crossed]
-    sized: list[tuple[int, tuple[int, ...]]] = []
+    sized: list[tuple[int, tuple[int, int]]] = []
     for first, second in combinations(rows, 2):
         if conditions[first].field == conditions[second].field:
             continue
-        both = masks[first] & masks[second]
-        parts = np.stack([both, masks[first] & ~both, masks[second] & ~both])
-        if (parts.sum(axis=1) >= minimum).all():
-            sized.append((int(both.sum()), (first, second)))
+        queries = _parts_of_pair(masks, first, second).sum(axis=1)
+        if (queries >= minimum).all():
+            sized.append((int(queries[0]), (first, second)))
     sized.sort(key=lambda pair: (-pair[0], pair[1]))
     chosen: list[tuple[int, ...]] = []
     for _, pair in sized:
-        first, second = pair
-        both = masks[first] & masks[second]
-        parts = np.stack([both, masks[first] & ~both, masks[second] & ~both])
+        parts = _parts_of_pair(masks, *pair)
         if ((parts.astype(np.float64) @ belongs > 0).sum(axis=1) >= minimum).all():
             chosen.append(pair)
         if len(chosen) == MOST_PAIRS:
             break
     return chosen
+
+
+def _parts_of_pair(masks: Mask, first: int, second: int) -> Mask:
+    """Return ``(3, Q)`` the queries of both conditions, of the first alone, and of the second alone."""
+    both = masks[first] & masks[second]
+    return np.stack([both, masks[first] & ~both, masks[second] & ~both])

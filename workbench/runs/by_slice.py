@@ -116,12 +116,13 @@ def numbers_by_slice(
     draws = Draws(split.own, len(split.image_ids), rounds)
     metrics = metrics_of([run])
     fields = AllFields(split, run)
+    chances = _chances_of_numbers(split, whole, metrics) if by else {}
     numbers: dict[str, tuple[Measurement, Values]] = {}
     for written in by:
         spec = written.removeprefix(WITHIN)
         masks = {str(way): slices_of(split, spec, way, fields=fields) for way in WAYS}
         if gallery == "whole" and written == spec:
-            parts = _among_all(run, whole, masks, metrics)
+            parts = _among_all(split, whole, masks, chances)
         else:
             parts = _among_themselves(run, whole, masks["t2i"], metrics)
         for key, slices in parts:
@@ -136,22 +137,34 @@ def _is_whole(key: MetricKey) -> bool:
     return not key.subset and key.folds == 1
 
 
+def _chances_of_numbers(
+    split: Split, measured: Numbers, metrics: Mapping[str, Metric]
+) -> dict[str, tuple[Values, Values]]:
+    """Return by number what ``_chances`` has of it, which is the same whatever cuts."""
+    chances = {}
+    for label, (measurement, values) in measured.items():
+        key = measurement.key
+        chances[label] = _chances(split, metrics.get(key.metric), key, len(values))
+    return chances
+
+
 def _among_all(
-    run: Result, measured: Numbers, masks: Mapping[str, Mapping[str, Mask]], metrics: Mapping[str, Metric]
+    split: Split,
+    measured: Numbers,
+    masks: Mapping[str, Mapping[str, Mask]],
+    chances_of: Mapping[str, tuple[Values, Values]],
 ) -> Iterator[tuple[MetricKey, list[SliceValues]]]:
     """Yield each number's values in each slice, every query being ranked among all items."""
     labels = list(dict.fromkeys([*masks["t2i"], *masks["i2t"]]))
-    for measurement, values in measured.values():
+    for number, (measurement, values) in measured.items():
         key = measurement.key
-        chances, bests = _chances(run.split, metrics.get(key.metric), key, len(values))
+        chances, bests = chances_of[number]
         slices = []
         for label in labels:
-            inside = _mask_of_values(run.split, masks, label, key.direction, len(values))
+            inside = _mask_of_values(split, masks, label, key.direction, len(values))
             own = np.where(inside, values, np.nan)
             known = ~np.isnan(own)
-            chance, best = (
-                _mean_of_parts(run.split, side, known, key.direction) for side in (chances, bests)
-            )
+            chance, best = (_mean_of_parts(split, side, known, key.direction) for side in (chances, bests))
             slices.append(SliceValues(label, own, measurement.gallery, chance, best, is_value(label)))
         yield key, slices
 

@@ -237,11 +237,12 @@ def _edges(known: Values, parts: int) -> list[float]:
         return []
     shares = np.arange(1, parts) / parts
     ends = np.quantile(known, shares, method="lower")
-    edges = {_round(end) for end in ends.tolist()}
+    edges = {round_cut(end) for end in ends.tolist()}
     return sorted(edge for edge in edges if edge < known.max())
 
 
-def _round(value: float) -> float:
+def round_cut(value: float) -> float:
+    """Return where numbers are cut, with three digits where it is no whole number."""
     if value.is_integer():
         return value
     return round(value, DIGITS - 1 - floor(log10(abs(value))))
