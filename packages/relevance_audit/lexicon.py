@@ -55,6 +55,13 @@ class Lexicon:
                 return synsets
         return []
 
+    def meanings(self, name: str, kind: Kind) -> list[str]:
+        """Return the ``synsets`` of a word; an adjective without any, as "parked", has those of the verb."""
+        synsets = self.synsets(name, kind)
+        if kind == "adj" and not synsets:
+            synsets = self.synsets(name, "verb")
+        return synsets
+
     def _known_senses(self, word: str, kind: Kind) -> list[str]:
         forms = [word, *(word[: -len(end)] + new for end, new in ENDINGS[kind] if word.endswith(end))]
         return next((self.senses[kind][form] for form in forms if form in self.senses[kind]), [])

@@ -93,10 +93,7 @@ class Reader:
         return statements
 
     def _synsets(self, name: str, kind: Kind) -> list[str]:
-        synsets = self.lexicon.synsets(name, kind)
-        if kind == "adj" and not synsets:  # "running", "parked"
-            synsets = self.lexicon.synsets(name, "verb")
-        return synsets[: self.senses]
+        return self.lexicon.meanings(name, kind)[: self.senses]
 
     def _meaning_of(self, name: str, kind: Kind) -> str:
         """Return what stands for a word within a longer statement: its most frequent meaning, else the

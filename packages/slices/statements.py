@@ -113,10 +113,8 @@ def is_scene(name: str) -> bool:
 @cache
 def _broader(name: str, kind: PartOfSpeech) -> frozenset[str]:
     """Return the most frequent meaning of a word and all that is broader, and the word."""
-    synsets = shipped_lexicon().synsets(name, kind)
-    if kind == "adj" and not synsets:  # "running", "parked"
-        synsets = shipped_lexicon().synsets(name, "verb")
-    return frozenset({name, *shipped_lexicon().broader_synsets(synsets[:1])})
+    lexicon = shipped_lexicon()
+    return frozenset({name, *lexicon.broader_synsets(lexicon.meanings(name, kind)[:1])})
 
 
 @cache
@@ -158,7 +156,7 @@ def has_truth(split: Split) -> bool:
 
 
 class StatedByCaptions:
-    """Judges by what the image's own captions state, as the symbolic judge of ``relevance_audit`` reads them.
+    """Judges by what the image's own captions state, with the meanings of words that ``relevance_audit`` has.
 
     A statement holds if a caption of the image states it, or something narrower by WordNet: "a small dog" of
     an image with "a tiny puppy". What no caption mentions counts as lacking.
