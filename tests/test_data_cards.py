@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from benchmarks import declaration
+from benchmark_sets import declaration
 from PIL import Image
 
 from tests.data import fixtures

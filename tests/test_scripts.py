@@ -13,7 +13,7 @@ PACKAGES = (
     "packages/caption_graphs/panels",
     "packages/relevance_audit",
     "packages/paper_tables",
-    "packages/slices",
+    "packages/slice_search",
 )
 FOLDERS = ("workbench/views/explorer", "workbench/views/maps", *PACKAGES)
 SCRIPTS = [path for folder in FOLDERS for path in (ROOT / folder).glob("*.js")]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 
 import numpy as np
-from slices.kinds import ACCURACY, agreement, first_answers
+from slice_search.kinds import ACCURACY, agreement, first_answers
 
 import workbench as wb
 from workbench.io import write_recorded

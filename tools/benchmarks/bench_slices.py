@@ -19,9 +19,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from PIL import Image, ImageEnhance, ImageFilter
-from slices.candidates import Candidates, candidates_of, combine, conditions_of_fields
-from slices.contrasts import adjust, contrast
-from slices.search import search_slices
+from slice_search.candidates import Candidates, candidates_of, combine, conditions_of_fields
+from slice_search.contrasts import adjust, contrast
+from slice_search.search import search_slices
 
 import workbench as wb
 from tools.benchmarks.recorded import record

@@ -1,0 +1,176 @@
+"""Benchmarks as splits: what a loader of ``sets`` reads."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from benchmark_sets.declaration import Declaration, Pair, declaration
+from benchmark_sets.reading import Example, read_examples
+from workbench.data.loader import Loader, loader
+from workbench.data.reading import Problems, Row, find_root, to_split, usable_rows
+from workbench.io import resolve_input
+from workbench.records import Split, require
+from workbench.records.benchmark import Benchmark, Comparisons
+from workbench.records.fields import Field
+from workbench.registry import require_known
+
+
+def make_loader(name: str) -> Loader:
+    """Make the loader of a benchmark.
+
+    Args:
+        name: of its declaration.
+    """
+    declared = declaration(name)
+    return _loader_by_language(declared) if declared.languages else _make_loader(declared)
+
+
+def _make_loader(declared: Declaration) -> Loader:
+    @loader(about=declared.about)
+    def load(*, split: Literal["test"] = "test", root: str | None = None, images: str = "") -> Split:
+        """Load a benchmark that is declared.
+
+        Args:
+            split: ``"test"``, there is no other.
+            root: folder of its files; default ``WORKBENCH_DATA`` and its name.
+            images: folder of its images, where they lie elsewhere.
+        """
+        return load_declared(declared, split, root, images)
+
+    return load
+
+
+def _loader_by_language(declared: Declaration) -> Loader:
+    @loader(about=declared.about)
+    def load(
+        *, language: str = "", split: Literal["test"] = "test", root: str | None = None, images: str = ""
+    ) -> Split:
+        """Load a benchmark that is declared, in one language.
+
+        Args:
+            language: of the captions, which has to be chosen; the message lists those that there are.
+            split: ``"test"``, there is no other.
+            root: folder of its files; default ``WORKBENCH_DATA`` and its name.
+            images: folder of its images, where they lie elsewhere.
+        """
+        known = ", ".join(declared.languages)
+        require(language, f"{declared.name}: choose a language by language=..., one of {known}")
+        require_known(f"{declared.name}: no language", language, declared.languages, ValueError)
+        return load_declared(declared, split, root, images, language)
+
+    return load
+
+
+def load_declared(
+    declared: Declaration, split: str, root: str | None, images: str, language: str = ""
+) -> Split:
+    """Load a benchmark.
+
+    Args:
+        declared: how.
+        split: its name.
+        root: folder of its files.
+        images: folder of its images; empty = as declared.
+        language: of its captions, where it has several.
+
+    Raises:
+        FileNotFoundError: a file or an image is missing; the message says where to get it.
+        ValueError: a row is malformed; the message names file, row and column.
+    """
+    needed = [] if images else [declared.images]
+    folder = find_root(declared.name, root, needed, declared.remedy)
+    image_folder = resolve_input(Path(images)) if images else folder / declared.images
+    examples, notes = read_examples(declared, folder, image_folder, language)
+    if declared.reading:
+        notes += (declared.reading,)
+    name = f"{declared.name}/{split}" if not language else f"{declared.name}/{language}"
+    rows, sources = _rows_of(examples)
+    rows = usable_rows(rows, sources.__getitem__, Problems("raise"), check_images=False)
+    loaded = to_split(name, rows, sources.__getitem__, notes=notes)
+    if language:
+        column = Field.from_cells("language", [language] * len(rows), source=declared.name)
+        loaded = replace(loaded, fields={**loaded.fields, "language": column})
+    if declared.task == "comparisons":
+        loaded = replace(loaded, benchmark=_make_benchmark(declared, examples, loaded))
+    return loaded
+
+
+def _rows_of(examples: Sequence[Example]) -> tuple[list[Row], dict[str, Any]]:
+    """Return a row for each caption, and the source of each image.
+
+    A caption belongs to the image of its place, or to the last one.
+    """
+    rows = []
+    sources: dict[str, Any] = {}
+    for example in examples:
+        sources |= dict(zip(example.ids, example.sources, strict=True))
+        for number, caption in enumerate(example.captions):
+            image = example.ids[min(number, len(example.ids) - 1)]
+            where = example.where
+            rows.append(Row(where, image, caption, f"{where}, caption {number}"))
+    return rows, sources
+
+
+def _make_benchmark(declared: Declaration, examples: Sequence[Example], split: Split) -> Benchmark:
+    """Return what is compared in each example."""
+    images = {image: row for row, image in enumerate(split.image_ids)}
+    first_caption = np.cumsum([0, *(len(example.captions) for example in examples)])
+    # an example of a kind that the mean leaves out counts in the whole alone
+    counted = {example.kind for example in examples} - set(declared.without_kind)
+    kinds = [example.kind * (example.kind in counted) for example in examples]
+    drawn_with = np.arange(len(examples))
+    if declared.unit == "photographs":
+        _, drawn_with = np.unique([example.photograph for example in examples], return_inverse=True)
+    scores = []
+    for metric in declared.scores:
+        pairs = declared.comparisons(metric)
+        rows = []
+        for number, example in enumerate(examples):
+            for above, below in _pairs_of(example, pairs):
+                places = [_row(place, example, images, int(first_caption[number])) for place in above + below]
+                rows.append((number, *places))
+        table = np.array(rows, dtype=np.int64)
+        scores.append(Comparisons(metric, _direction(pairs), table[:, 0], table[:, 1:3], table[:, 3:]))
+    return Benchmark(tuple(scores), declared.unit, drawn_with, tuple(kinds) if any(kinds) else ())
+
+
+def _pairs_of(example: Example, pairs: Sequence[tuple[Pair, Pair]]) -> list[tuple[Pair, Pair]]:
+    """Return the comparisons of one example, whose captions are all counted."""
+    out = []
+    for above, below in pairs:
+        if below.second[1] >= 0:
+            out.append((above, below))
+            continue
+        others = [place for place in range(len(example.captions)) if place != above.second[1]]
+        out += [(above, Pair(below.first, ("c", place))) for place in others]
+    for above, below in out:
+        _require_different(example, above, below)
+    return out
+
+
+def _require_different(example: Example, above: Pair, below: Pair) -> None:
+    """Raise if an example lacks a caption, or a caption is compared with itself."""
+    for side, place in (*above, *below):
+        count = len(example.captions) if side == "c" else len(example.ids)
+        what = "captions" if side == "c" else "images"
+        require(place < count, f"{example.where} is malformed: it has {count} {what}, too few")
+    first, second = example.captions[above.second[1]], example.captions[below.second[1]]
+    same_caption = above.second != below.second and first == second
+    require(not same_caption, f"{example.where}: a false caption is the caption itself, {first!r:.60}")
+
+
+def _row(place: tuple[str, int], example: Example, images: dict[str, int], first_caption: int) -> int:
+    side, number = place
+    return first_caption + number if side == "c" else images[example.ids[number]]
+
+
+def _direction(pairs: Sequence[tuple[Pair, Pair]]) -> str:
+    """Return what compares what: captions alone, an image captions, a caption images, or both."""
+    if all(above.first[0] == "c" for above, _ in pairs):
+        return "t2t"
+    if all(above.first == below.first for above, below in pairs):
+        return "i2t"
+    return "t2i" if all(above.second == below.second for above, below in pairs) else ""

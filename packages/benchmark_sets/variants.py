@@ -1,0 +1,155 @@
+"""One gallery of images with several sets of captions: a language each, or texts cut at several lengths.
+
+Images are encoded once. Every set of captions has R@K of its own. Languages together have the mean over them,
+whose interval draws images, each with its captions in all languages.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from benchmark_sets.declaration import declaration
+from workbench.cli.output import align_columns
+from workbench.data import load
+from workbench.formatting import format_count
+from workbench.metrics.declared import MeanOfKinds, draws_of_units
+from workbench.metrics.evaluation import Evidence, report_number, walk
+from workbench.metrics.intervals import ROUNDS, UNIT
+from workbench.metrics.recall import HitRate
+from workbench.records import Measurement, MetricKey, Rows, Split, Values, require
+from workbench.records.measurement import measurement_row
+
+MEAN = "mean"
+DEPTHS = (1, 5, 10)
+# words that are kept of long texts
+LENGTHS = (8, 16, 32, 64, 128)
+
+
+@dataclass(frozen=True)
+class Variant:
+    """The numbers of one set of captions.
+
+    Args:
+        name: of the set, such as a language.
+        measurements: R@K of both directions.
+        note: how many of its captions the model cuts; empty = none.
+    """
+
+    name: str
+    measurements: Sequence[Measurement]
+    note: str = ""
+
+
+def languages_of(name: str, root: str | None, chosen: Sequence[str]) -> dict[str, Split]:
+    """Load a benchmark in several languages.
+
+    Args:
+        name: of a benchmark with languages.
+        root: folder of its files; ``None`` looks below ``WORKBENCH_DATA``.
+        chosen: languages; empty = all whose files are there.
+
+    Raises:
+        KeyError: no such benchmark.
+        ValueError: it has no languages.
+        FileNotFoundError: the files of a language that was chosen are missing, or those of all.
+    """
+    declared = declaration(name)
+    require(declared.languages, f"{name} has captions in one language; evaluate it with `workbench evaluate`")
+    splits: dict[str, Split] = {}
+    missing: FileNotFoundError | None = None
+    for language in chosen or declared.languages:
+        try:
+            splits[language] = load(f"benchmark_sets.sets:{name}", root=root, language=language)
+        except FileNotFoundError as error:
+            if chosen:
+                raise
+            missing = error
+    if missing is not None and not splits:
+        raise missing
+    return splits
+
+
+def cut_captions(split: Split, lengths: Sequence[int]) -> dict[str, Split]:
+    """Return a split with the first words of its captions, for several numbers of words, and as it is.
+
+    Args:
+        split: any.
+        lengths: numbers of words.
+    """
+    words = [caption.split() for caption in split.captions]
+    longest = max(map(len, words))
+    splits = {}
+    for length in sorted(set(lengths)):
+        if 0 < length < longest:
+            captions = tuple(" ".join(text[:length]) for text in words)
+            splits[f"{length} words"] = replace(split, captions=captions)
+    return {**splits, f"all, up to {longest}": split}
+
+
+def measure_variants(
+    model: Any, splits: Mapping[str, Split], *, mean: bool = False, rounds: int = ROUNDS
+) -> list[Variant]:
+    """Measure a model on several sets of captions of the same images.
+
+    Args:
+        model: of ``open_model``.
+        splits: by the name of the set.
+        mean: add the mean over the sets.
+        rounds: bootstrap rounds, which draw images; 0 = no intervals.
+
+    Returns:
+        A variant for each set, and the mean over them.
+
+    Raises:
+        ValueError: two sets are of other images.
+    """
+    first = next(iter(splits.values()))
+    image = model.embed_images_of(model.source(first))
+    variants = []
+    columns: dict[str, list[tuple[Values, Rows]]] = {}
+    for name, split in splits.items():
+        require(split.image_ids == first.image_ids, f"{name} is of other images than {next(iter(splits))}")
+        source = model.source(split)
+        scores = model.scores(image, model.embed_texts(split.captions))
+        evidence = Evidence(scores, split.judgements["own"], split.own)
+        measurements = []
+        for number, values in walk(evidence, [HitRate(ks=DEPTHS)], rounds=rounds):
+            measurements.append(number)
+            rows = np.arange(len(first.image_ids)) if number.key.direction == "i2t" else split.own
+            columns.setdefault(number.label, []).append((values, rows))
+        cut, most = model.cut(source)
+        note = f"{name}: {format_count(cut, 'caption')} cut at {most} tokens" if cut else ""
+        variants.append(Variant(name, measurements, note))
+    if mean and len(variants) > 1:
+        variants.append(Variant(MEAN, [_mean(label, sets, rounds) for label, sets in columns.items()]))
+    return variants
+
+
+def _mean(label: str, sets: Sequence[tuple[Values, Rows]], rounds: int) -> Measurement:
+    """Return the mean over sets of captions."""
+    values, rows = (np.concatenate(column) for column in zip(*sets, strict=True))
+    number_of_set = np.repeat(np.arange(len(sets)), [len(column) for column, _ in sets])
+    row = MeanOfKinds([np.where(number_of_set == n, values, np.nan) for n in range(len(sets))])
+    key = MetricKey.parse(label)
+    row.name, row.hit = (
+        key.metric,
+        f"at least one relevant item among the {key.k} best; mean over sets of captions",
+    )
+    draws = draws_of_units(rows, UNIT, rounds)
+    return report_number(row, replace(key, subset=MEAN), values, "", draws, 0)
+
+
+def table_lines(variants: Sequence[Variant], depths: Sequence[int] = DEPTHS[:1]) -> list[str]:
+    """Return a row for each set of captions, with R@K of both directions in percent."""
+    labels = [str(MetricKey("R", way, k=k)) for way in ("i2t", "t2i") for k in depths]
+    rows = [["captions", *labels]]
+    for variant in variants:
+        cells = {}
+        for number in variant.measurements:
+            label = str(replace(number.key, subset=""))
+            cells[label] = measurement_row(number.label, number.as_dict())["value"]
+        rows.append([variant.name, *(cells[label] for label in labels)])
+    notes = [variant.note for variant in variants if variant.note]
+    return [*align_columns(rows), *notes]

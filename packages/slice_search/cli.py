@@ -1,0 +1,96 @@
+"""The search on the command line: the command ``slices``."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+import workbench as wb
+from workbench.cli.base import AsJson, Root, app, emit, require_writable, usage
+from workbench.cli.output import align_columns
+from workbench.io import write_text
+from workbench.runs import store
+
+if TYPE_CHECKING:
+    from slice_search.kinds import ErrorKinds
+    from slice_search.report import SliceReport
+
+Runs = Annotated[
+    list[str], typer.Argument(help="One run, or two of one data set; the first is the baseline.")
+]
+Number = Annotated[
+    str, typer.Option(metavar="KEY", help="Number to compare, of one direction; empty takes R@1 of captions.")
+]
+By = Annotated[
+    list[str] | None,
+    typer.Option(metavar="FIELD", help="Field to search, or word, or shows; repeatable; none takes all."),
+]
+Rule = Annotated[
+    Literal["holm", "bh"],
+    typer.Option(help="Bound the chance of any false slice (holm), or their share (bh)."),
+]
+Minimum = Annotated[int, typer.Option(min=2, help="Images of a slice, and of its rest, at least.")]
+Most = Annotated[int, typer.Option(min=1, help="Slices to report at most.")]
+Pairs = Annotated[bool, typer.Option(help="Search slices of two conditions too.")]
+Kinds = Annotated[bool, typer.Option("--kinds", help="Count wrong first answers by what they lack.")]
+Page = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a page with typical queries.")]
+
+
+@app.command(epilog="Example: workbench slices RUN RUN --by language --page slices.html")
+def slices(  # noqa: PLR0913 - typer reads the options from the signature
+    run: Runs,
+    number: Number = "",
+    by: By = None,
+    rule: Rule = "holm",
+    minimum: Minimum = 20,
+    most: Most = 10,
+    pairs: Pairs = True,
+    kinds: Kinds = False,
+    page: Page = None,
+    root: Root = "runs",
+    as_json: AsJson = False,
+) -> None:
+    """Find slices on which a run is worse, or on which two differ.
+
+    Searches every field of the data, the words of captions, what images show, and pairs of these. Reports
+    what is significant after the correction for everything that was searched.
+    """
+    from slice_search.kinds import error_kinds
+    from slice_search.report import find_slices
+
+    with usage():
+        if page:
+            require_writable(page.parent)
+        opened = wb.open_runs([str(store.find(text, root).folder) for text in run])
+        report = find_slices(
+            *opened, key=number, by=by or (), rule=rule, minimum=minimum, most=most, pairs=pairs
+        )
+        errors = error_kinds(opened, report.direction) if kinds else None
+        lines = _lines(report, errors)
+        if page:
+            lines.append(_write_page(page, report, errors))
+    emit(_as_json(report, errors), as_json, lines)
+
+
+def _lines(report: "SliceReport", errors: "ErrorKinds | None") -> list[str]:
+    """Return what is printed."""
+    from slice_search.page import kinds_table
+    from slice_search.report import HEADS
+
+    lines = [report.title, *align_columns([HEADS, *report.rows()]), report.summary()]
+    if errors:
+        table = kinds_table(errors)
+        lines += ["", *align_columns([table["heads"], *table["rows"]]), table["says"]]
+    return lines
+
+
+def _write_page(file: Path, report: "SliceReport", errors: "ErrorKinds | None") -> str:
+    """Write the page, and return its path."""
+    from slice_search.page import write_page
+
+    return str(write_text(file, write_page(report, errors)))
+
+
+def _as_json(report: "SliceReport", errors: "ErrorKinds | None") -> dict[str, object]:
+    """Return what ``--json`` prints."""
+    return report.as_dict() | ({"kinds": errors.table.to_dict("records")} if errors else {})

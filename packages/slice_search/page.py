@@ -1,0 +1,149 @@
+"""The page of slices: ranked bars, and next to each its typical queries with their answers; reads offline."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from slice_search.kinds import ALL_KINDS, BINDING, CAPTIONS, ErrorKinds, judge_accuracy
+from slice_search.report import SliceReport
+from slice_search.search import Slice
+from workbench.formatting import format_count, format_interval, format_value, unit_heading
+from workbench.runs.result import Result
+from workbench.views.pages import fill_template
+from workbench.views.photographs import image_or_card
+
+TEMPLATE = Path(__file__).with_name("slices.html.j2")
+PERCENT = 100.0
+
+
+def write_page(report: SliceReport, kinds: ErrorKinds | None = None) -> str:
+    """Return the page of a search.
+
+    Args:
+        report: what was searched and found.
+        kinds: errors by kind, which get a table.
+    """
+    texts = report.rows()
+    parts = []
+    ends = _ends(report)
+    for number, part in enumerate(report.findings.slices):
+        bar = {name: _place(getattr(part, name), ends) for name in ("low", "effect", "high")}
+        numbers = dict(zip(("label", "effect", "mean", "rest", "queries", "images", "p"), texts[number]))
+        shown = {"bar": bar, "worse": _is_worse(report, part), "typical": _typical(report, part)}
+        parts.append(numbers | shown)
+    return fill_template(
+        TEMPLATE,
+        title=report.title,
+        summary=report.summary(),
+        parts=parts,
+        zero=_place(0.0, ends),
+        ends=[format_value(end, report.measurement.face, sign=True) for end in ends],
+        unit=unit_heading(report.measurement.face, difference=True),
+        runs=[run.name for run in report.runs],
+        kinds=kinds_table(kinds) if kinds else None,
+    )
+
+
+def _ends(report: SliceReport) -> tuple[float, float]:
+    """Return the ends of the scale, which holds all intervals and zero."""
+    slices = report.findings.slices
+    return min([0.0, *(part.low for part in slices)]), max([0.0, *(part.high for part in slices)])
+
+
+def _place(value: float, ends: tuple[float, float]) -> float:
+    """Return where a value is on the scale, in percent."""
+    width = ends[1] - ends[0]
+    return round(PERCENT * (value - ends[0]) / width, 2) if width else 0.0
+
+
+def _is_worse(report: SliceReport, part: Slice) -> bool:
+    return (part.effect > 0) == report.measurement.smaller_is_better
+
+
+def _typical(report: SliceReport, part: Slice) -> list[dict[str, Any]]:
+    """Return the typical queries of a slice, with their annotated items and first answers."""
+    rows = report.typical_queries(part)
+    answers = [report.first_answers(run, rows) for run in report.runs]
+    queries = []
+    for place, row in enumerate(rows.tolist()):
+        first = [int(of_run[place]) for of_run in answers]
+        show = _image_query if report.direction == "i2t" else _caption_query
+        queries.append(show(report, row, first))
+    return queries
+
+
+def _caption_query(report: SliceReport, row: int, first: Sequence[int]) -> dict[str, Any]:
+    split = report.split
+    own = int(split.own[row])
+    items = [{"kind": "own", "image": image_or_card(split, own), "says": "annotated"}]
+    for run, answer in zip(report.runs, first, strict=True):
+        right = report.is_right(answer, row)
+        says = _says(run, report.runs, right)
+        kind = "own" if right else "wrong"
+        items.append({"kind": kind, "image": image_or_card(split, answer), "says": says})
+    return {"text": split.captions[row], "items": items, "answers": []}
+
+
+def _image_query(report: SliceReport, row: int, first: Sequence[int]) -> dict[str, Any]:
+    split = report.split
+    answers = []
+    for run, answer in zip(report.runs, first, strict=True):
+        right = report.is_right(row, answer)
+        answers.append(
+            {"text": split.captions[answer], "right": right, "says": _says(run, report.runs, right)}
+        )
+    item = {"kind": "query", "image": image_or_card(split, row), "says": "the query"}
+    return {"text": "", "items": [item], "answers": answers}
+
+
+def _says(run: Result, runs: Sequence[Result], right: bool) -> str:
+    name = run.name if len(runs) > 1 else "first answer"
+    verdict = "right" if right else "wrong"
+    return f"{name}: {verdict}"
+
+
+def kinds_table(kinds: ErrorKinds) -> dict[str, Any]:
+    """Return the table of errors by kind as texts: names of columns, rows, and a sentence on the judge."""
+    names = list(dict.fromkeys(kinds.table["model"]))
+    accuracy = judge_accuracy() if kinds.judged_by == CAPTIONS else {}
+    heads = ["lacks", *names, *(["the judge is right"] if accuracy else [])]
+    rows = []
+    # captions do not tell whether all statements are of the same things
+    known = [kind for kind in ALL_KINDS if kind != BINDING or not accuracy]
+    for kind in known:
+        cells = [_share(kinds.table, kind, name) for name in names]
+        row = [kind, *cells]
+        if accuracy:
+            row.append(_accuracy_text(accuracy.get(kind)))
+        rows.append(row)
+    return {"heads": heads, "rows": rows, "says": describe_judge(kinds)}
+
+
+def _share(table: pd.DataFrame, kind: str, name: str) -> str:
+    row = table[(table["kind"] == kind) & (table["model"] == name)].iloc[0]
+    return format_interval(row["share"], row["low"], row["high"])
+
+
+def _accuracy_text(numbers: Sequence[float] | None) -> str:
+    if numbers is None:
+        return ""
+    agreement, precision, recall = map(format_value, numbers)
+    return f"{agreement} (precision {precision}, recall {recall})"
+
+
+def describe_judge(kinds: ErrorKinds) -> str:
+    """Say of what the shares are, and who judged."""
+    table = kinds.table.drop_duplicates("model")
+    sizes = []
+    for row in table.to_dict("records"):
+        errors, queries = format_count(row["of"]), format_count(row["queries"])
+        sizes.append(f"{errors} of {queries} for {row['model']}")
+    shares = f"Percent of the wrong first answers ({kinds.direction}): {'; '.join(sizes)}. "
+    if kinds.judged_by == CAPTIONS:
+        return shares + (
+            "The captions of an image are the judge: what none of them mentions counts as lacking. How often "
+            "it is right was measured on the synthetic scenes, whose truth is known."
+        )
+    return shares + "The ground truth of the data is the judge. An answer can lack several kinds."
