@@ -17,16 +17,15 @@ import numpy as np
 from scipy import sparse
 
 from workbench.formatting import format_count
-from workbench.records import Field, Mask, Rows, SceneGraph, Split
+from workbench.records import Field, Mask, Rows, Split
+from workbench.runs.conditions import SHOWS, WORD, query_contents, query_words, rows_of_queries
 from workbench.runs.slices import SHARES, query_values, read_term, round_cut, slices_of
-from workbench.text.words import words
 
 MINIMUM = 20
 MOST_WORDS = 200
 MOST_PAIRS = 2000
 # of words and of what images show, those of at least this share of the queries are crossed with other fields
 FREQUENT = 0.05
-WORD, SHOWS = "word", "shows"
 
 
 @dataclass(frozen=True)
@@ -113,11 +112,6 @@ def candidates_of(
     return combine(conditions, image_rows, minimum=minimum, pairs=pairs)
 
 
-def rows_of_queries(split: Split, direction: str) -> Rows:
-    """Return ``(Q,)`` image of each query of a direction."""
-    return np.arange(len(split.image_ids)) if direction.startswith("i") else split.own
-
-
 def conditions_of_fields(
     split: Split, direction: str, fields: Mapping[str, Field], terms: Sequence[str]
 ) -> Iterator[Condition]:
@@ -151,8 +145,7 @@ def _conditions_of_ends(split: Split, direction: str, name: str, field: Field) -
 
 def conditions_of_words(split: Split, direction: str) -> list[Condition]:
     """Return the most frequent words of captions; an image has those of all its captions."""
-    of_captions = [set(words(caption)) for caption in split.captions]
-    return _conditions_of_labels(WORD, _of_queries(of_captions, split, direction))
+    return _conditions_of_labels(WORD, query_words(split, direction))
 
 
 def frequent_words(split: Split, direction: str, mask: Mask, count: int) -> list[str]:
@@ -177,24 +170,7 @@ def frequent_words(split: Split, direction: str, mask: Mask, count: int) -> list
 
 def conditions_of_graphs(split: Split, direction: str) -> list[Condition]:
     """Return what images show, where the data know their graphs."""
-    if split.image_graphs is None:
-        return []
-    of_images = [_shown(graph) for graph in split.image_graphs]
-    several = of_images if direction.startswith("i") else [of_images[row] for row in split.own]
-    return _conditions_of_labels(SHOWS, several)
-
-
-def _shown(graph: SceneGraph) -> set[str]:
-    return {*graph.objects, *(attribute for _, attribute in graph.attributes)}
-
-
-def _of_queries(of_captions: Sequence[set[str]], split: Split, direction: str) -> list[set[str]]:
-    if not direction.startswith("i"):
-        return list(of_captions)
-    of_images: list[set[str]] = [set() for _ in split.image_ids]
-    for row, labels in zip(split.own.tolist(), of_captions, strict=True):
-        of_images[row] |= labels
-    return of_images
+    return _conditions_of_labels(SHOWS, query_contents(split, direction))
 
 
 def _conditions_of_labels(field: str, of_queries: Sequence[set[str]]) -> list[Condition]:

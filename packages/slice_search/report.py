@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from slice_search.candidates import MINIMUM, candidates_of, frequent_words, rows_of_queries
+from slice_search.candidates import MINIMUM, candidates_of, frequent_words
 from slice_search.contrasts import Rule
 from slice_search.search import LEVEL, MOST, RULES, Findings, Slice, search_slices
 from workbench.english import join_words
@@ -16,6 +16,7 @@ from workbench.formatting import format_count, format_interval, format_number, f
 from workbench.metrics.blocks import best_items, by_rows
 from workbench.records import Field, Measurement, MetricKey, Rows, Split, Values, require
 from workbench.runs import compare
+from workbench.runs.conditions import rows_of_queries
 from workbench.runs.fields import AllFields, computed_fields
 from workbench.runs.opening import open_results, share_split
 from workbench.runs.result import Result

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 import workbench as wb
 from workbench.cli import app
+from workbench.records import Field
 from workbench.runs.result import Result
 
 OWN = np.array([0, 0, 1, 2])
@@ -45,6 +46,24 @@ def test_two_results_list_what_one_has_right_and_the_other_wrong(both):
     assert (wrong["answer_id"], wrong["truth_id"], wrong["query"]) == ("1", "0", "caption 1")
     assert (wrong["answer_score"], wrong["truth_score"]) == pytest.approx((0.45, 0.4), abs=1e-6)
     assert table.attrs["queries"]["t2i"] == {"queries": 4, "right": {"a": 3, "b": 2}, "both": 1, "none": 0}
+    # a is right about caption 2: image 1 (0.6) before image 2 (0.2), halved as all captions have length 2
+    right = table.iloc[2][["right_rank", "right_truth_id", "right_answer_id"]]
+    assert right.tolist() == [1, "1", "2"]
+    assert table.iloc[2][["right_truth_score", "right_answer_score"]].tolist() == pytest.approx(
+        [0.3, 0.1], abs=1e-6
+    )
+
+
+def test_a_slice_leaves_its_own_queries(both):
+    table = wb.errors(*both, where="word=caption, words>=2")
+    assert len(table) == len(wb.errors(*both))
+    split = both[0].split
+    split.fields["language"] = Field.from_cells("language", ["de", "en", "en", "de"])
+    german = wb.errors(*both, where="language=de")
+    assert german["query_id"].tolist() == ["2", "3"]  # image 2 has caption 3 alone
+    assert german.attrs["queries"]["t2i"] == {"queries": 2, "right": {"a": 2, "b": 1}, "both": 1, "none": 0}
+    with pytest.raises(ValueError, match=r"language=fr.*de \(2\), en \(2\)"):
+        wb.errors(*both, where="language=fr")
 
 
 def test_one_result_lists_all_its_wrong_answers_and_their_share_is_what_recall_leaves():
@@ -79,7 +98,7 @@ def test_results_of_other_images_are_refused(both):
 def test_the_command_writes_a_table_a_file_a_page_and_json(both, tmp_path: Path):
     folders = [str(one.save(tmp_path / one.name).parent) for one in both]
     csv, page = tmp_path / "errors.csv", tmp_path / "errors.html"
-    ended = CliRunner().invoke(app, ["errors", *folders, "--csv", str(csv), "--page", str(page)])
+    ended = CliRunner().invoke(app, ["errors", *folders, "--out", str(csv), "--page", str(page)])
     assert ended.exit_code == 0, ended.output
     assert "caption to image, 4 captions, right in a: 3; in b: 2; in both: 1; in none: 0" in ended.output
     assert pd.read_csv(csv)["direction"].tolist() == ["i2t", "t2i", "t2i", "t2i"]
@@ -88,5 +107,8 @@ def test_the_command_writes_a_table_a_file_a_page_and_json(both, tmp_path: Path)
     assert [row["query_id"] for row in told["errors"]] == ["1", "1"]
     few = CliRunner().invoke(app, ["errors", *folders, "--limit", "1"]).output
     assert "and 1 more" in few
+    parquet = tmp_path / "errors.parquet"
+    CliRunner().invoke(app, ["errors", *folders, "--where", "words<=2", "--out", str(parquet)])
+    assert pd.read_parquet(parquet)["right_rank"].tolist() == [1, 1, 1, 1]
     wrong = CliRunner().invoke(app, ["errors", *folders, folders[0]])
     assert (wrong.exit_code, wrong.stderr) == (2, "workbench: give one run, or two\n")

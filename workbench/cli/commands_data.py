@@ -10,7 +10,7 @@ from workbench.cli.base import AsJson, Pairs, WithPairs, app, emit, parse_pairs,
 from workbench.cli.output import align_columns
 from workbench.execution import parameters
 from workbench.formatting import format_count
-from workbench.io import write_table
+from workbench.io import require_table_name, write_table
 
 if TYPE_CHECKING:
     from workbench.records import Field, Split
@@ -39,6 +39,7 @@ def data(
     from workbench.runs.fields import AllFields
 
     if out:
+        require_table_name(out)
         require_writable(out)
     options = parameters.read_data_options(parse_pairs(parameter))
     if path := wb.data.path_of(name):

@@ -10,7 +10,7 @@ import workbench as wb
 from workbench.cli.base import AsJson, Root, app, emit, require_writable, usage
 from workbench.cli.output import align_columns
 from workbench.formatting import format_count, format_number, format_path
-from workbench.io import replacing
+from workbench.io import require_table_name, write_table
 from workbench.records import require
 from workbench.runs import store as runs
 
@@ -20,12 +20,17 @@ QUERIES: dict[str, Literal["image", "caption"]] = {"i2t": "image", "t2i": "capti
 DIRECTIONS = {"i2t": "image to caption", "t2i": "caption to image"}
 
 
-@app.command(epilog="Example: workbench errors runs/mine runs/other --csv errors.csv")
+@app.command(epilog="Example: workbench errors runs/mine runs/other --out errors.csv")
 @usage()
 def errors(
     run: Annotated[list[str], typer.Argument(help="One run, or two on the same data.")],
     limit: Annotated[int, typer.Option(min=0, help="Rows of each list in the terminal.")] = 10,
-    csv: Annotated[Path | None, typer.Option(metavar="FILE", help="Write all rows to a CSV file.")] = None,
+    where: Annotated[
+        str, typer.Option(metavar="SLICE", help="Only queries of a slice: language=de, words>20, word=red.")
+    ] = "",
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write all rows: .csv, .json or .parquet.")
+    ] = None,
     page: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the explorer's answers to the listed queries.")
     ] = None,
@@ -37,22 +42,23 @@ def errors(
 
     Of one run, list those that it answers wrongly. An answer is right where a ground truth has rank 1, as R@1
     counts it. Each row has the rank of the best ground truth, and the first wrong answer with its score.
-    --csv and --json hold all rows, with ids and texts.
+    --out and --json hold all rows, with ids and texts, and with the scores of both runs.
     """
     require(len(run) <= 2, "give one run, or two")
-    for file in filter(None, (csv, page)):
+    if out:
+        require_table_name(out)
+    for file in filter(None, (out, page)):
         require(not file.is_dir(), f"{file} is a folder; name a file", OSError)
         require_writable(file.parent)
     folders = [str(runs.find(name, root).folder) for name in run]
     opened = wb.open_runs(folders)
-    table = wb.errors(*opened, judgements=judgements)
-    if csv:
-        with replacing(csv) as temporary:
-            table.to_csv(temporary, index=False)
+    table = wb.errors(*opened, judgements=judgements, where=where)
+    if out:
+        write_table(out, table)
     if page:
         _write_page(page, opened, table, limit)
     names = " ".join(map(format_path, map(Path, folders)))
-    lines = [*_error_lists(table, limit), *(str(file) for file in (csv, page) if file)]
+    lines = [*_error_lists(table, limit), *(str(file) for file in (out, page) if file)]
     lines.append(f"`workbench explore {names}` opens the explorer; --page FILE writes its answers to these")
     # the rank is infinite where the gallery has no ground truth, which JSON cannot say
     rows = table.replace([math.inf, -math.inf], None).to_dict("records")

@@ -128,11 +128,21 @@ def write_table(path: Path | str, table: "pd.DataFrame") -> Path:
         ValueError: another ending.
     """
     path = Path(path)
-    if path.suffix not in TABLE_WRITERS:
-        raise ValueError(f"cannot write {path.name}: the name must end with {', '.join(TABLE_WRITERS)}")
+    require_table_name(path)
     with replacing(path) as temporary:
         TABLE_WRITERS[path.suffix](table, temporary)
     return path
+
+
+def require_table_name(path: Path | str) -> None:
+    """Raise if ``write_table`` cannot write a file of this name.
+
+    Raises:
+        ValueError: it has another ending.
+    """
+    path = Path(path)
+    if path.suffix not in TABLE_WRITERS:
+        raise ValueError(f"cannot write {path.name}: the name must end with {', '.join(TABLE_WRITERS)}")
 
 
 def write_recorded(path: Path, table: "pd.DataFrame", command: str) -> Path:

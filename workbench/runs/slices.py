@@ -194,6 +194,30 @@ def _slices_of_flag(name: str, true: Mask) -> dict[str, Mask]:
     return {f"{name}={YES}": true, f"{name}={NO}": ~true}
 
 
+def equal_to(split: Split, field: Field, text: str, direction: str) -> Mask:
+    """Return ``(queries,)`` which queries have one value of a field, as the label of a slice says it.
+
+    Args:
+        split: whose queries.
+        field: of images, captions or pairs.
+        text: of the value; ``yes`` and ``no`` also say whether a field that is no flag has any.
+        direction: what is asked.
+    """
+    cut, _ = _as_cut(field, "")
+    values = query_values(cut, split.own, len(split.image_ids), direction)
+    texts = {} if cut.is_numeric else cut.counts()
+    if text == MISSING:
+        return np.isnan(values) if cut.is_numeric else np.asarray(values == NOTHING, dtype=bool)
+    if text in (YES, NO) and text not in texts:
+        flag, _ = _as_cut(field, HAS)
+        values = query_values(flag, split.own, len(split.image_ids), direction)
+        return np.asarray(values > 0) if text == YES else np.asarray(values == 0)
+    if cut.is_numeric:
+        return np.array([cut.text(value) == text for value in values.tolist()], dtype=bool)
+    labels = {_label("", value): value for value in [*texts, SEVERAL]}
+    return np.asarray(values == labels.get(_label("", text), text), dtype=bool)
+
+
 def _slices_of_text(field: Field, values: Array) -> dict[str, Mask]:
     """Return a slice a value: numbers in their order, others with the most frequent among the field's rows
     first.

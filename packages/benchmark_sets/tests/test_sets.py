@@ -31,7 +31,9 @@ def load(name, place, **options):
 
 def test_every_benchmark_has_a_fixture_and_an_entry_point():
     assert sorted(LAYOUTS) == names()
-    offered = {entry.name for entry in entry_points(group="workbench.data") if "benchmark_sets" in entry.value}
+    offered = {
+        entry.name for entry in entry_points(group="workbench.data") if "benchmark_sets" in entry.value
+    }
     assert offered == set(names())
     assert len(names()) >= 18
 
