@@ -159,7 +159,7 @@ def _mask_of_condition(split: Split, condition: Condition, way: str, fields: Map
         require(field.kind == "number", f"field {name!r} has no numbers to compare; write {name}=VALUE")
         values = query_values(field, split.own, len(split.image_ids), way)
         masks.append(SIDES[sign][0](values, float(text)))
-    return np.logical_and.reduce(masks)
+    return np.asarray(np.logical_and.reduce(masks))
 
 
 def _values_there(conditions: Sequence[Condition], fields: Mapping[str, Field]) -> str:
