@@ -52,8 +52,8 @@ class ReciprocalRank(Metric):
 
     name, hit = "mrr", "1 / rank of the best relevant item"
 
-    def per_query(self, found, k=None):
-        return 1 / found.first
+    def per_query(self, ranks, k=None):
+        return 1 / ranks.first
 '''
 
 

@@ -28,7 +28,7 @@ from paper_tables.probes import mean_of_captions
 
 from workbench import objectives
 from workbench.io import only_writer, replacing
-from workbench.metrics.registry import rows
+from workbench.metrics.registry import all_metrics
 from workbench.records import Split, Values
 from workbench.runs.build import prepare
 from workbench.runs.config import Config
@@ -125,7 +125,7 @@ def measured(model: TrainedModel, source: Source, names: Sequence[str]) -> tuple
     split = source.split
     judgements = {name: split.judgements[name] for name in ("own", "exact")}
     image, text = model.embed(source)
-    table = [row() for name, row in rows().items() if name in names]
+    table = [row() for name, row in all_metrics().items() if name in names]
     measurements, values = evaluate_split(
         score_split(model, image, text), replace(split, judgements=judgements), table=table, rounds=0
     )

@@ -40,7 +40,7 @@ from tools.comparison import (
 from workbench.formatting import format_count, format_number, format_value
 from workbench.metrics.blocks import by_rows
 from workbench.metrics.correlation import pearson
-from workbench.metrics.registry import rows
+from workbench.metrics.registry import all_metrics
 from workbench.records import Array, Values
 from workbench.registry import merge
 from workbench.runs.config import Config
@@ -177,9 +177,9 @@ def measure_photographs(model: TrainedModel, source: Source) -> tuple[Numbers, V
     scores, split = score_split(model, image, text), source.split
     crowd = split.judgements["human"]
     own = replace(split, judgements={"own": split.judgements["own"]})
-    table = [row() for name, row in rows().items() if name in ("R", "rsum")]
+    table = [row() for name, row in all_metrics().items() if name in ("R", "rsum")]
     measurements, _ = evaluate_split(scores, own, table=table, rounds=0)
-    at_pairs = by_rows(scores).rows()[crowd.images, crowd.captions]
+    at_pairs = by_rows(scores).all_metrics()[crowd.images, crowd.captions]
     annotated = split.own[crowd.captions] == crowd.images
     numbers = {m.label: m.value for m in measurements}
     numbers[CROWD] = pearson(at_pairs, crowd.grades)
@@ -192,7 +192,7 @@ def measure_val(model: TrainedModel, source: Source) -> Numbers:
     if "exact" in source.split.judgements:
         return measured(model, source, CHOOSING)[0]
     image, text = model.embed(source)
-    table = [row() for name, row in rows().items() if name == "rsum"]
+    table = [row() for name, row in all_metrics().items() if name == "rsum"]
     measurements, _ = evaluate_split(score_split(model, image, text), source.split, table=table, rounds=0)
     return {m.label: m.value for m in measurements}
 

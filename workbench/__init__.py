@@ -35,9 +35,10 @@ for each of them::
     to change                 see
     an objective              a file like objectives/vsepp.py; objectives/base.py lists what it may say,
                               objectives/contract.py tests it
-    a metric                  a function of ranks and a depth, and one line: MEMBER = Metric.row(...), as in
-                              metrics/kendall_tau.py; with parts or baselines a class, as metrics/recall.py;
-                              metrics/registry.py lists what it may say, runs/measure.py its judgements
+    a metric                  a function of ranks and a depth, and MEMBER = Metric.from_function(...), as in
+                              metrics/kendall_tau.py; with parts or baselines a class, as
+                              metrics/recall.py; metrics/registry.py lists its attributes, runs/measure.py
+                              the judgements that it is measured by
     a data set                a function with @loader in a file like data/flickr30k.py, which returns a Split,
                               and a card in data_cards/; data/reading.py makes a Split of rows. A folder or a
                               table needs none: data=its path

@@ -114,7 +114,9 @@ def measure(
     draws = Draws(np.arange(images), images, rounds, unit=UNIT)
     measurements, values = [], {}
     for k in DEPTHS:
-        row = Metric.row(f"{prefix}top", np.asarray, "the class is among the {k} best", by=("own",))()
+        row = Metric.from_function(
+            f"{prefix}top", np.asarray, "the class is among the {k} best", by=("own",)
+        )()
         key = MetricKey(row.name, "i2t", k=k)
         hits = (first <= k).astype(float)
         measurements.append(report_number(row, key, hits, "i2t", draws, classes, min(1.0, k / classes)))

@@ -280,7 +280,7 @@ def _number(
     metric: str, k: int, name: str, values: Values, kinds: Values, draws: Any, gallery: int
 ) -> Measurement:
     values, chances = values
-    row: Metric = Metric.row(metric, ratio, "a target is among the {k} best")()
+    row: Metric = Metric.from_function(metric, ratio, "a target is among the {k} best")()
     if len(np.unique(kinds)) > 1:
         mean = MeanOfKinds([np.where(kinds == kind, values, np.nan) for kind in np.unique(kinds)])
         mean.name, mean.hit = metric, f"a target is among the {{k}} best; {MEAN}"

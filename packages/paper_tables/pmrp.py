@@ -41,12 +41,12 @@ class Pmrp(Metric):
         if len(zetas) == 1:
             self.name, self.subset = "r_precision", f"zeta={zetas[0]}"
 
-    def per_query(self, found: Lists, k: int | None = None) -> Values:
+    def per_query(self, inputs: Lists, k: int | None = None) -> Values:
         """Return ``(queries,)`` values in [0, 1], NaN where nothing is plausible."""
         # an item has all categories of its own query; where nothing is listed, nothing is plausible
-        far, most = found.distinct.max() or np.inf, max(self.zetas)
+        far, most = inputs.distinct.max() or np.inf, max(self.zetas)
         require(most < far, f"zeta {most} needs Categories(codes, own, far={most + 1})")
-        grades = np.where(found.codes > 0, found.distinct[found.codes], -1)
+        grades = np.where(inputs.codes > 0, inputs.distinct[inputs.codes], -1)
         plausible = [grades >= far - zeta for zeta in self.zetas]
         return np.asarray(np.mean([_r_precision(items) for items in plausible], axis=0))
 

@@ -100,7 +100,7 @@ def binary_recall(scores: Scores, own: Judgements, k: int) -> dict[str, dict[str
 def measure(
     scores: Scores,
     judged: AnyScores,
-    rows: Sequence[str | Metric],
+    metrics: Sequence[str | Metric],
     *,
     rounds: int = ROUNDS,
     seed: int = SEED,
@@ -111,13 +111,13 @@ def measure(
     Args:
         scores: by model.
         judged: grades of the pairs.
-        rows: names of metrics, or metrics.
+        metrics: metrics, or their names.
         rounds: of the intervals, see ``evaluate``.
         seed: of the intervals.
         how: fields of ``Evidence``.
     """
     return {
-        name: evaluate(Evidence(matrix, judged, **how), rows, rounds=rounds, seed=seed)
+        name: evaluate(Evidence(matrix, judged, **how), metrics, rounds=rounds, seed=seed)
         for name, matrix in scores.items()
     }
 
@@ -191,12 +191,14 @@ def correlations(
     kinds: Mapping[str, AnyScores], judged: Judgements, own: Rows, *, rounds: int, seed: int
 ) -> Measured:
     """Return how far each kind of relevance agrees with ratings: Pearson, Spearman, tau-c, with intervals."""
-    rows: list[str | Metric] = ["pearson", "spearman", "spearman_half", correlation.TauC()]
+    metrics: list[str | Metric] = ["pearson", "spearman", "spearman_half", correlation.TauC()]
     rounds = min(rounds, 200)
     numbers = {}
     for name, relevance in kinds.items():
         pairs = correlation.grades_at_pairs(relevance, judged)
-        numbers[name] = correlation.correlations(pairs, judged, own, rows=rows, rounds=rounds, seed=seed)
+        numbers[name] = correlation.correlations(
+            pairs, judged, own, metrics=metrics, rounds=rounds, seed=seed
+        )
     return numbers
 
 

@@ -112,7 +112,7 @@ def test_the_experts_scores_are_read_where_their_file_is_there(copy):
     # As 09_relevance_audit measures judges by ``ratings: {flickr8k:expert: {}}``: 3 concordant of 3 pairs,
     # m = 3, 2 x 3 / (9 x 2 / 3).
     found = correlation.correlations(
-        expert.grades * 2, expert, load(copy, "test").own, rows=[correlation.TauC()], rounds=0
+        expert.grades * 2, expert, load(copy, "test").own, metrics=[correlation.TauC()], rounds=0
     )
     assert found[0].value == pytest.approx(1)
     for bad in ("a.jpg\tb.jpg#0\t1\t2", "a.jpg\tb.jpg#0\t1\t2\t5", "a.jpg\tb.jpg#0\t1\tx\t3"):

@@ -110,7 +110,7 @@ def test_a_judge_is_held_against_the_levels_by_kendalls_tau(copy):
     values = np.zeros((2, 9))
     values[0, 1:] = [0, 1, 1, 2, 0, 0, 0, 1]
     found = correlation.correlations(
-        values, split.judgements["levels"], split.own, rows=[correlation.TauC()], rounds=0
+        values, split.judgements["levels"], split.own, metrics=[correlation.TauC()], rounds=0
     )
     # Grades 1 2 3 4 0 0 0 0. Concordant: 5 pairs of true texts (2 and 3 tie), 0 + 3 + 3 + 4 of a true and
     # a wrong one; discordant: the first true text against the last wrong one. 2 (15 - 1) / (64 x 2 / 3).

@@ -69,7 +69,7 @@ def test_tau_c_has_an_interval_over_images_where_it_is_asked_for(rng):
     images, captions = np.repeat(np.arange(12), 3), np.arange(36)
     pairs = judged(rng.integers(1, 5, 36), images, captions, (12, 36))
     found = correlation.correlations(
-        pairs.grades + rng.random(36), pairs, (images + captions % 2) % 12, rows=[TauC()], rounds=30
+        pairs.grades + rng.random(36), pairs, (images + captions % 2) % 12, metrics=[TauC()], rounds=30
     )
     whole = by_key(found)["kendall_tau_c"]
     assert whole.low < whole.value < whole.high
@@ -135,7 +135,7 @@ def test_correlations_do_not_see_scale_and_spearman_no_monotone_change(rng):
 
 def halves(values, ratings, query, rounds):
     pairs = np.column_stack([values, ratings, query])
-    return SpearmanHalf().number(pairs, "t2i", Draws(np.arange(1), 1, rounds=rounds))[1]
+    return SpearmanHalf().aggregate(pairs, "t2i", Draws(np.arange(1), 1, rounds=rounds))[1]
 
 
 def test_the_bootstrap_draws_half_of_the_queries_and_one_pair_of_each():

@@ -8,7 +8,7 @@ from tests.metrics.families import hit_at_k, recall, recall_at_k
 from tests.oracles import metrics as oracle
 from workbench.metrics import Evidence, evaluate
 from workbench.metrics.ranks import Ranks, rank, ranks_of
-from workbench.metrics.registry import rows
+from workbench.metrics.registry import all_metrics
 from workbench.records import Judgements
 
 # METHODS 11.1: two images, three captions each
@@ -194,7 +194,7 @@ def test_chance_of_map_at_r_and_its_like_is_the_mean_over_all_orders(relevant, s
         found["recall"].append(sum(place <= 2 for place in places) / counted)
     ranks = Ranks(np.zeros(relevant, int), np.arange(1, relevant + 1), np.array([counted]), size)
     for name, values in found.items():
-        assert rows()[name]().by_chance(ranks, 2) == pytest.approx(np.mean(values))
+        assert all_metrics()[name]().by_chance(ranks, 2) == pytest.approx(np.mean(values))
 
 
 def test_chance_of_map_at_r_is_what_random_scores_have_and_stands_in_the_table(rng):

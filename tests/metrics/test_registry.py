@@ -19,7 +19,7 @@ from workbench.runs import measure as evaluation
 
 ROWS = {
     name: row
-    for name, row in metrics.rows().items()
+    for name, row in metrics.all_metrics().items()
     if row.requires not in ("pairs", "chains", "counterfactuals", "space")
 }
 # their best order is not that of the grades, or equal grades have an order: the earlier row first
@@ -157,8 +157,8 @@ class Reciprocal(Metric):
 
     name, hit = "mrr", "1 / rank of the best relevant item"
 
-    def per_query(self, found, k=None):
-        return 1 / found.first
+    def per_query(self, ranks, k=None):
+        return 1 / ranks.first
 '''
 
 

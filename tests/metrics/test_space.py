@@ -99,7 +99,7 @@ def test_uniformity_equals_a_double_loop(rng):
 def test_a_resample_of_uniformity_pairs_no_vector_with_itself(rng):
     text, own = unit(rng, 6, 3), np.array([0, 0, 1, 1, 2, 2])
     draws = Draws(own, 3, rounds=200)
-    resampled = Uniformity().number(text, "t2t", draws)[1]
+    resampled = Uniformity().aggregate(text, "t2t", draws)[1]
     potential = np.exp(-2 * ((text[:, None] - text[None]) ** 2).sum(axis=2))
     counts = np.concatenate([*draws.blocks()])
     for value, count in zip(resampled[:20], counts[:20], strict=True):

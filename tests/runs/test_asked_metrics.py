@@ -25,8 +25,8 @@ class Reciprocal(Metric):
 
     name, hit = "mrr_{}", "1 / rank of the best relevant item"
 
-    def per_query(self, found, k=None):
-        return 1 / found.first
+    def per_query(self, ranks, k=None):
+        return 1 / ranks.first
 '''
 SMALL = {"train_images": 16, "val_images": 8, "test_images": 12, "batch_size": 16}
 ON = {"data": "scenes", "images": 12}

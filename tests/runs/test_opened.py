@@ -123,7 +123,7 @@ def test_the_intervals_of_a_run_follow_from_the_values_that_it_keeps(folders):
     for m in folders["infonce"][1].measurements:
         if m.label in kept.values:
             row = load(m.key.metric)
-            value, resampled = row.number(kept.values[m.label], m.key.direction, draws)
+            value, resampled = row.aggregate(kept.values[m.label], m.key.direction, draws)
             ends = percentile_interval(resampled)
             if m.interval == CERTAIN:
                 ends = None, None

@@ -88,7 +88,7 @@ def main() -> None:
             )
             took = time.perf_counter() - began
             rows = ("pearson", "spearman", *([correlation.TauC()] if source == "levels" else []))
-            found = correlation.correlations(values, rated, split.own, rows=rows, rounds=ROUNDS)
+            found = correlation.correlations(values, rated, split.own, metrics=rows, rounds=ROUNDS)
             for m in found:
                 pairs = not_own if m.key.subset else len(rated.grades)
                 about = {"judge": title, "data": source, "key": m.key.local, "pairs": pairs}

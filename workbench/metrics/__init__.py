@@ -3,6 +3,6 @@ measures.
 """
 
 from workbench.metrics.evaluation import Evidence, evaluate
-from workbench.metrics.registry import Metric, load, member, names, rows, usual_names
+from workbench.metrics.registry import Metric, all_metrics, load, member, names, usual_names
 
-__all__ = ["Evidence", "Metric", "evaluate", "load", "member", "names", "rows", "usual_names"]
+__all__ = ["Evidence", "Metric", "all_metrics", "evaluate", "load", "member", "names", "usual_names"]

@@ -29,12 +29,12 @@ KS = (1, 5, 10)
 TIES = "does not depend on scores"
 
 
-def top_of_images(found: Relevant, k: int) -> Values:
+def top_of_images(relevant: Relevant, k: int) -> Values:
     """Return ``(images,)`` chance that one of the ``k`` most specific captions that are true of an image is
     its own; NaN where none is true.
 
     Args:
-        found: the relevant pairs, images first.
+        relevant: the relevant pairs, images first.
         k: depth.
 
     Of two captions that are both true of two images, either may be the image's own: three in four images
@@ -43,29 +43,29 @@ def top_of_images(found: Relevant, k: int) -> Values:
     >>> top_of_images(Relevant.from_pairs(np.ones((2, 2), dtype=bool)), 1).round(6).tolist()
     [0.666667, 0.666667]
     """
-    images = np.bincount(found.item, minlength=found.shape[1])[found.item]
-    order = np.lexsort((images, found.query))
-    first = np.isin(np.arange(len(order)), found.start)
+    images = np.bincount(relevant.item, minlength=relevant.shape[1])[relevant.item]
+    order = np.lexsort((images, relevant.query))
+    first = np.isin(np.arange(len(order)), relevant.start)
     place = np.arange(len(order)) - np.maximum.accumulate(np.where(first, np.arange(len(order)), 0))
     # a caption that is true of one image is its own for certain
     with np.errstate(divide="ignore"):
         missed = np.log1p(-1 / images[order])
     among, anywhere = (
-        -np.expm1(np.bincount(found.query, weights=part, minlength=found.shape[0]))
+        -np.expm1(np.bincount(relevant.query, weights=part, minlength=relevant.shape[0]))
         for part in (np.where(place < k, missed, 0.0), missed)
     )
     return ratio(among, anywhere)
 
 
-def top_of_captions(found: Relevant, k: int) -> Values:
+def top_of_captions(relevant: Relevant, k: int) -> Values:
     """Return ``(captions,)`` chance that the image which a caption was written for is among ``k`` of those
     that it is true of; NaN where there are none.
 
     Args:
-        found: the relevant pairs, captions first.
+        relevant: the relevant pairs, captions first.
         k: depth.
     """
-    counts = found.counts
+    counts = relevant.counts
     return ratio(np.minimum(k, counts), counts)
 
 
@@ -85,12 +85,12 @@ class TopRecall(Metric):
         """Return itself, where the judgements are the exact truth."""
         return (self,) if evidence.label == "exact" else ()
 
-    def per_query(self, found: JudgedSide, k: int | None = None) -> Values:
+    def per_query(self, inputs: JudgedSide, k: int | None = None) -> Values:
         """Return ``(queries,)`` chance of an annotated pair among the ``k`` best; NaN where nothing is
         relevant.
         """
-        top = top_of_images if found.direction == "i2t" else top_of_captions
-        return top(found.relevant, k or 1)
+        top = top_of_images if inputs.direction == "i2t" else top_of_captions
+        return top(inputs.relevant, k or 1)
 
 
 class TopRsum(TopRecall):
@@ -100,20 +100,20 @@ class TopRsum(TopRecall):
     ks = (None,)
     face, summed = "sum", True
 
-    def per_query(self, found: JudgedSide, k: int | None = None) -> Values:
+    def per_query(self, inputs: JudgedSide, k: int | None = None) -> Values:
         """Return ``(queries,)`` sum over the depths."""
-        return np.asarray(sum(TopRecall.per_query(self, found, depth) for depth in KS))
+        return np.asarray(sum(TopRecall.per_query(self, inputs, depth) for depth in KS))
 
 
-def same_list(found: JudgedSide, k: int | None = None) -> Values:
+def same_list(side: JudgedSide, k: int | None = None) -> Values:
     """Return ``(queries,)`` mAP@R of one list for all queries; NaN where nothing is relevant."""
-    return map_at_r(rank_alike(found.relevant))
+    return map_at_r(rank_alike(side.relevant))
 
 
 MEMBER = (
     TopRecall,
     TopRsum,
-    Metric.row(
+    Metric.from_function(
         "same_list",
         same_list,
         "mAP@R of one list for all queries, what is relevant to most of them first",

@@ -49,7 +49,7 @@ class Auroc(PairMetric):
 
     name, hit = "auroc", "a right pair scores higher than a wrong one, over all pairs; gallery = pairs"
 
-    def number(self, values: Values, at: str | Rows, draws: Draws) -> tuple[float, Values]:
+    def aggregate(self, values: Values, at: str | Rows, draws: Draws) -> tuple[float, Values]:
         """Return the area, and that of each resample, in which scores are counted in ranges."""
         score, right = values[:, 0], values[:, 1] > 0
         value = auroc(score, right)
@@ -97,7 +97,7 @@ class CalibrationError(PairMetric):
     name, hit = "ece", "probability of a logistic fit against the share of right pairs; gallery = pairs"
     smaller_is_better = True
 
-    def number(self, values: Values, at: str | Rows, draws: Draws) -> tuple[float, Values]:
+    def aggregate(self, values: Values, at: str | Rows, draws: Draws) -> tuple[float, Values]:
         """Return the error, and that of each resample with the same fit."""
         score, right = values[:, 0], values[:, 1]
         if len(np.unique(right)) == 1:
@@ -150,7 +150,7 @@ def calibrations(
     scores: AnyScores,
     judgements: Judgements,
     own: Rows,
-    rows: Sequence[Metric],
+    metrics: Sequence[Metric],
     *,
     rounds: int = ROUNDS,
 ) -> Iterator[Measurement]:
@@ -160,10 +160,10 @@ def calibrations(
         scores: ``(I, T)``, larger = more alike.
         judgements: say which pairs are right; those that they leave open are not read.
         own: ``(T,)`` image row of each caption.
-        rows: metrics of pairs, of which those of this file are read.
+        metrics: those of pairs, of which those of this file are read.
         rounds: bootstrap rounds; 0 = no intervals.
     """
-    chosen = [row for row in rows if isinstance(row, PairMetric)]
+    chosen = [metric for metric in metrics if isinstance(metric, PairMetric)]
     if not chosen:
         return
     if judgements.unlisted is None:
@@ -175,9 +175,9 @@ def calibrations(
         right = judgements.relevant().ravel()
     pairs = np.column_stack([score.astype(np.float64), right])
     draws = Draws(own, judgements.shape[0], rounds)
-    for row in chosen:
-        key = MetricKey(row.name, "", judgements.name)
-        measurement = report_number(row, key, pairs, image, draws, len(pairs))
+    for metric in chosen:
+        key = MetricKey(metric.name, "", judgements.name)
+        measurement = report_number(metric, key, pairs, image, draws, len(pairs))
         if not np.isnan(measurement.value):
             yield measurement
 

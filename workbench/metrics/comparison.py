@@ -43,7 +43,7 @@ from scipy.special import bdtr, stdtr, stdtrit
 from workbench.formatting import RANGES
 from workbench.metrics.crossed import Crossed
 from workbench.metrics.intervals import Draws
-from workbench.metrics.registry import Metric, rows
+from workbench.metrics.registry import Metric, all_metrics
 from workbench.records import MetricKey, Rows, Values, require
 from workbench.records.measurement import CONFIDENCE, Estimate
 
@@ -210,16 +210,16 @@ def paired_differences(
         KeyError: ``against`` is not among the runs of a key.
         ValueError: runs that answered different queries, no query that counts, or no seed in common.
     """
-    known = {name: row() for name, row in rows().items()} if metrics is None else metrics
+    known = {name: metric() for name, metric in all_metrics().items()} if metrics is None else metrics
     differences, errors = [], []
     for text, by_run in values.items():
         key = MetricKey.parse(text)
-        row, within = known.get(key.metric, Metric()), replace(draws, folds=key.folds)
+        metric, within = known.get(key.metric, Metric()), replace(draws, folds=key.folds)
         there = ", ".join(by_run)
         require(against in by_run, f"{text}: no run {against!r} to compare with; there are {there}", KeyError)
         seeds = {name: np.atleast_2d(by_seed) for name, by_seed in by_run.items()}
         numbers = {
-            name: _values_by_seed(row, by_seed, key.direction, within) for name, by_seed in seeds.items()
+            name: _values_by_seed(metric, by_seed, key.direction, within) for name, by_seed in seeds.items()
         }
         for name in (run for run in by_run if run != against):
             both = _same_queries(text, (name, against), (seeds[name], seeds[against]))
@@ -227,30 +227,30 @@ def paired_differences(
             difference = Difference(
                 key,
                 float(single.mean()),
-                face=row.face,
-                smaller_is_better=row.smaller_is_better,
+                face=metric.face,
+                smaller_is_better=metric.smaller_is_better,
                 confidence=confidence,
                 run=name,
                 against=against,
-                smallest=smallest * SCALE[row.face],
+                smallest=smallest * SCALE[metric.face],
             )
             by_query = seeds[name][both].mean(axis=0) - seeds[against][both].mean(axis=0)
             difference, images, largest = _count_signs(difference, by_query, within)
             spread = float(np.nanstd(drawn.mean(axis=0))) if draws.rounds else np.nan
-            free, imagined = max(images - 1, 1), 2 * largest**2 if row.statistic == "mean" else 0.0
+            free, imagined = max(images - 1, 1), 2 * largest**2 if metric.statistic == "mean" else 0.0
             errors.append(_error_with_seeds(spread**2 * images / free + imagined, free, single, drawn))
             differences.append(difference)
     return _adjust(differences, errors, 1 - confidence)
 
 
-def _values_by_seed(row: Metric, seeds: Values, direction: str, draws: Draws) -> tuple[Values, Values]:
+def _values_by_seed(metric: Metric, seeds: Values, direction: str, draws: Draws) -> tuple[Values, Values]:
     """Return ``(seeds,)`` number of each seed and ``(seeds, rounds)`` that of each resample; NaN for no
     values.
     """
     numbers, drawn = np.full(len(seeds), np.nan), np.full((len(seeds), draws.rounds), np.nan)
     for seed, values in enumerate(seeds):
         if not np.isnan(values).all():
-            numbers[seed], drawn[seed] = row.number(values, direction, draws)
+            numbers[seed], drawn[seed] = metric.aggregate(values, direction, draws)
     return numbers, drawn
 
 

@@ -102,11 +102,11 @@ class Corrected(Metric):
         super().__init__(ks=ks)
         self.beta = beta
 
-    def per_query(self, found: JudgedSide, k: int | None = None) -> Values:
+    def per_query(self, inputs: JudgedSide, k: int | None = None) -> Values:
         """Return ``(queries,)`` values of the metric; NaN where nothing is relevant."""
-        scores = found.scores.rows().astype(np.float64)
+        scores = inputs.scores.rows().astype(np.float64)
         corrected = self.correction(scores, scores, beta=self.beta)
-        return self.base.per_query(rank(corrected, found.relevant), k)
+        return self.base.per_query(rank(corrected, inputs.relevant), k)
 
 
 def _row(name: str, correction: Correction, base: Metric, by: str) -> type[Metric]:
@@ -121,7 +121,7 @@ def _row(name: str, correction: Correction, base: Metric, by: str) -> type[Metri
         "summed": base.summed,
         "__doc__": f"{base.__doc__} Scores are corrected by {name}.",
     }
-    return Corrected.row(f"{name}_{base.name}", base.per_query, hit, **attributes)
+    return Corrected.from_function(f"{name}_{base.name}", base.per_query, hit, **attributes)
 
 
 CORRECTIONS: dict[str, Correction] = {

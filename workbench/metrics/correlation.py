@@ -118,11 +118,11 @@ class Correlation(Metric):
     ties = "equal values have their average rank"
     coefficient: Callable[..., float]
 
-    def per_query(self, found: Values, k: int | None = None) -> Values:
+    def per_query(self, inputs: Values, k: int | None = None) -> Values:
         """Return ``(N, 3)`` the pairs."""
-        return found
+        return inputs
 
-    def number(self, values: Values, at: str | Rows, draws: Draws) -> tuple[float, Values]:
+    def aggregate(self, values: Values, at: str | Rows, draws: Draws) -> tuple[float, Values]:
         """Return the correlation, and that of each resample; a resample in which a side is constant is
         NaN.
         """
@@ -193,7 +193,7 @@ class SpearmanHalf(Correlation):
     hit = "mean over the rounds, each half of the queries with one judged partner of each"
     directions = ("i2t", "t2i", "i2i", "t2t")
 
-    def number(self, values: Values, at: str | Rows, draws: Draws) -> tuple[float, Values]:
+    def aggregate(self, values: Values, at: str | Rows, draws: Draws) -> tuple[float, Values]:
         """Return the mean over the rounds, and each of them; NaN without rounds or with fewer than four
         queries.
         """
@@ -216,7 +216,7 @@ def correlations(
     own: Rows,
     *,
     directions: tuple[str, ...] = ("i2t", "t2i"),
-    rows: Iterable[str | Metric] = ("pearson", "spearman", "spearman_half"),
+    metrics: Iterable[str | Metric] = ("pearson", "spearman", "spearman_half"),
     rounds: int = ROUNDS,
     seed: int = SEED,
 ) -> list[Measurement]:
@@ -231,7 +231,7 @@ def correlations(
         own: ``(T,)`` row of each caption's image.
         directions: which sides ask; for pairs of one kind ``("i2i",)`` or ``("t2t",)``, where the first of
             a pair asks.
-        rows: metrics that read pairs, or their names.
+        metrics: those that read pairs, or their names.
         rounds: bootstrap rounds; 0 = no intervals and no ``spearman_half``, which needs four queries as well.
         seed: of the bootstrap.
 
@@ -253,16 +253,16 @@ def correlations(
     if "t2i" in directions:
         subsets[WITHOUT_OWN] = own[judgements.captions] != judgements.images
     numbers: list[tuple[Metric, str]] = []
-    for row in load_all(rows):
-        numbers += [(row, way) for way in row.directions if way in ("", *directions)]
+    for metric in load_all(metrics):
+        numbers += [(metric, way) for way in metric.directions if way in ("", *directions)]
     out = []
     for part, pairs in subsets.items():
         x, y = at[pairs], judgements.grades[pairs].astype(np.float64)
-        for row, way in numbers:
+        for metric, way in numbers:
             query = (judgements.captions if way == "t2i" else judgements.images)[pairs]
-            key = MetricKey(row.name, way, judgements.name, subset=part)
-            by_pair = row.per_query(np.column_stack([x, y, query]))
-            measured = report_number(row, key, by_pair, image[pairs], draws, len(x))
+            key = MetricKey(metric.name, way, judgements.name, subset=part)
+            by_pair = metric.per_query(np.column_stack([x, y, query]))
+            measured = report_number(metric, key, by_pair, image[pairs], draws, len(x))
             # a number of one direction that four queries are too few for is none
             if not (way and np.isnan(measured.value)):
                 out.append(replace(measured, queries=len(np.unique(query))))

@@ -34,11 +34,11 @@ class CounterfactualAccuracy(Metric):
     directions, by = ("i2t",), ("counterfactuals",)
     ties = "an equal score, up to rounding, counts half"
 
-    def per_query(self, found: tuple[Values, Rows, int], k: int | None = None) -> Values:
+    def per_query(self, inputs: tuple[Values, Rows, int], k: int | None = None) -> Values:
         """Return ``(I,)`` of ``(N,)`` whether each caption scores higher than its counterfactual, .5 where
         equal, ``(N,)`` its image, and ``I``; NaN for an image without counterfactuals.
         """
-        above, image, images = found
+        above, image, images = inputs
         return ratio(np.bincount(image, above, images), np.bincount(image, minlength=images))
 
 
@@ -47,7 +47,7 @@ def counterfactual_accuracies(
     counterfactuals: Mapping[str, Judgements],
     own: Rows,
     *,
-    rows: Sequence[Metric] = (CounterfactualAccuracy(),),
+    metrics: Sequence[Metric] = (CounterfactualAccuracy(),),
     rounds: int = ROUNDS,
 ) -> Iterator[tuple[Measurement, Values]]:
     """Yield the accuracy by kind of counterfactual, and its ``(I,)`` values by image.
@@ -56,7 +56,7 @@ def counterfactual_accuracies(
         scores: ``(I, T)``, larger = more alike.
         counterfactuals: by kind, captions and their counterfactuals, see ``Split.counterfactuals``.
         own: ``(T,)`` image row of each caption and counterfactual.
-        rows: metrics that read counterfactuals.
+        metrics: those that read counterfactuals.
         rounds: bootstrap rounds; images are drawn, each with all its captions; 0 = no intervals.
     """
     draws = Draws(own, scores.shape[0], rounds)
@@ -65,10 +65,10 @@ def counterfactual_accuracies(
         mine, other = (at_pairs(scores, image, text) for text in (pairs.images, pairs.captions))
         close = ROUNDING * np.abs([mine, other]).max(initial=0)
         above = np.where(np.abs(mine - other) <= close, CHANCE, mine > other)
-        for row in rows:
-            values = row.per_query((above, image, scores.shape[0]))
-            key = MetricKey(row.name, "i2t", subset=kind)
-            yield report_number(row, key, values, "i2t", draws, 2, CHANCE), values
+        for metric in metrics:
+            values = metric.per_query((above, image, scores.shape[0]))
+            key = MetricKey(metric.name, "i2t", subset=kind)
+            yield report_number(metric, key, values, "i2t", draws, 2, CHANCE), values
 
 
 MEMBER = CounterfactualAccuracy

@@ -125,11 +125,11 @@ class _Column:
     def measure(self, kind: str, mask: Array, draws: Draws) -> tuple[Measurement, Values]:
         """Return the number over some examples, and their values."""
         values = np.where(mask, self.values, np.nan)
-        row = _row(self.score.metric, int(np.nansum(self.tied[mask])))
-        key = MetricKey(row.name, self.score.direction, subset=kind)
+        metric = _row(self.score.metric, int(np.nansum(self.tied[mask])))
+        key = MetricKey(metric.name, self.score.direction, subset=kind)
         chance = float(np.nanmean(self.chance[mask]))
         beside = {name: float(np.nanmean(column[mask])) for name, column in self.beside.items()}
-        number = report_number(row, key, values, "", draws, 0, chance)
+        number = report_number(metric, key, values, "", draws, 0, chance)
         return replace(number, beside=beside), values
 
 
@@ -138,7 +138,7 @@ def _row(metric: str, tied: int) -> Metric:
     ties = (
         f"an equal score, up to rounding, counts against the model; ties in {format_count(tied, 'example')}"
     )
-    return Metric.row(metric, ratio, "all comparisons of the example hold", ties=ties)()
+    return Metric.from_function(metric, ratio, "all comparisons of the example hold", ties=ties)()
 
 
 def _measure_column(
@@ -162,17 +162,17 @@ def _measure_column(
 def _mean_of_kinds(measured: Sequence[tuple[Measurement, Values]], draws: Draws) -> Measurement:
     """Return the mean over kinds, each with the same weight, and its interval."""
     first = measured[0][0]
-    row = MeanOfKinds([values for _, values in measured])
-    row.name, row.ties = first.key.metric, first.ties.partition(";")[0]
-    row.hit = "all comparisons of the example hold; mean over kinds"
+    metric = MeanOfKinds([values for _, values in measured])
+    metric.name, metric.ties = first.key.metric, first.ties.partition(";")[0]
+    metric.hit = "all comparisons of the example hold; mean over kinds"
     every = np.stack([values for _, values in measured])
     known = np.where(np.isnan(every).all(axis=0), np.nan, np.nansum(every, axis=0))
-    key = MetricKey(row.name, first.key.direction, subset=MEAN_OF_KINDS)
+    key = MetricKey(metric.name, first.key.direction, subset=MEAN_OF_KINDS)
     chances = [number.chance for number, _ in measured if number.chance is not None]
     beside = {}
     for name in first.beside:
         beside[name] = float(np.mean([number.beside[name] for number, _ in measured]))
-    number = report_number(row, key, known, "", draws, 0, float(np.mean(chances)))
+    number = report_number(metric, key, known, "", draws, 0, float(np.mean(chances)))
     return replace(number, beside=beside)
 
 
@@ -183,7 +183,7 @@ class MeanOfKinds(Metric):
         super().__init__()
         self.kinds = kinds
 
-    def number(self, values: Values, at: str | Rows, draws: Draws) -> tuple[float, Values]:
+    def aggregate(self, values: Values, at: str | Rows, draws: Draws) -> tuple[float, Values]:
         """Return the mean of the kinds, and that of each resample without the kinds that it lacks."""
         numbers = [draws.value(kind, at) for kind in self.kinds]
         drawn = np.array([draws.resample(kind, at) for kind in self.kinds])

@@ -232,14 +232,14 @@ class Evidence:
             known = self.ranked.by(judged)[direction] if self.ranked is not None else None
             yield (captions if direction == "t2i" else images), known or ranks_of(scores, judged, direction)
 
-    def read(self, need: Need, direction: str, rows: Sequence[Metric]) -> Iterator[tuple[Rows, Any]]:
+    def read(self, need: Need, direction: str, metrics: Sequence[Metric]) -> Iterator[tuple[Rows, Any]]:
         """Yield queries and what metrics read of them, some at a time."""
         if need == "ranks":
             yield from self.ranks(direction)
         elif need == "labels":
             if self.labels is None:
                 raise ValueError(
-                    f"{rows[0].name}: give labels, the data set's own pairs, beside the judgements"
+                    f"{metrics[0].name}: give labels, the data set's own pairs, beside the judgements"
                 )
             by_labels = replace(self, judged=self.labels, own=self.caption_image)
             for (queries, labels), (_, truth) in zip(by_labels.ranks(direction), self.ranks(direction)):
@@ -249,26 +249,28 @@ class Evidence:
             if ranks:
                 yield np.arange(len(next(iter(ranks.values())).counts)), ranks
         elif direction in ("i2t", "t2i"):
-            yield from self._graded_sides(need, direction, rows)
+            yield from self._graded_sides(need, direction, metrics)
 
-    def _judged_sides(self, direction: str, rows: Sequence[Metric]) -> Iterator[tuple[Rows, JudgedSide]]:
+    def _judged_sides(self, direction: str, metrics: Sequence[Metric]) -> Iterator[tuple[Rows, JudgedSide]]:
         """Yield everything of one direction with what is relevant; nothing in folds, or where grades are no
         judgements.
         """
         if self.folds > 1 or not self.relevant:
             return
         more: dict[str, Any] = {"relevant": self.relevant[direction], "columns": self.columns}
-        for queries, side in self._graded_sides("scores", direction, rows):
+        for queries, side in self._graded_sides("scores", direction, metrics):
             yield queries, JudgedSide(**vars(side), **more)
 
-    def _graded_sides(self, need: Need, direction: str, rows: Sequence[Metric]) -> Iterator[tuple[Rows, Any]]:
+    def _graded_sides(
+        self, need: Need, direction: str, metrics: Sequence[Metric]
+    ) -> Iterator[tuple[Rows, Any]]:
         if need == "relevant":
-            yield from self._judged_sides(direction, rows)
+            yield from self._judged_sides(direction, metrics)
             return
-        width = max(row.width for row in rows)
+        width = max(metric.width for metric in metrics)
         depths = []
-        for row in rows:
-            depths += [k or row.width or 1 for k in row.ks]
+        for metric in metrics:
+            depths += [k or metric.width or 1 for k in metric.ks]
         depth = max(depths)
         for images, captions, scores, _, grades in self.galleries:
             queries = images
@@ -307,7 +309,7 @@ def _restrict_grades(judged: AnyScores, images: Rows, captions: Rows) -> AnyScor
 
 def walk(
     evidence: Evidence,
-    rows: Iterable[str | Metric],
+    metrics: Iterable[str | Metric],
     *,
     subset: Subset | None = None,
     rounds: int = ROUNDS,
@@ -318,7 +320,7 @@ def walk(
 
     Args:
         evidence: scores and judgements.
-        rows: metrics, or their names.
+        metrics: metrics, or their names.
         subset: queries that count; ``None`` = all.
         rounds: resamples of the bootstrap; 0 = no intervals.
         seed: of the resamples.
@@ -326,36 +328,36 @@ def walk(
     Raises:
         ValueError: a score is NaN.
     """
-    metrics = [*chain.from_iterable(row.parts(evidence) for row in load_all(rows))]
+    measured = [*chain.from_iterable(metric.parts(evidence) for metric in load_all(metrics))]
     draws = Draws(evidence.caption_image, evidence.judged.shape[0], rounds, seed, evidence.folds)
     directions = [
         way for way in ("i2t", "t2i", *evidence.within) if subset is None or way in subset.directions
     ]
-    columns = {way: _by_query(evidence, metrics, way, subset, draws) for way in directions}
+    columns = {way: _by_query(evidence, measured, way, subset, draws) for way in directions}
     numbers: list[tuple[Metric, int | None, str]] = []
     for way, by_number in columns.items():
-        numbers += [(row, k, way) for row, k in by_number if not row.summed]
-    for row in metrics:
-        if row.summed and set(row.directions) <= set(columns):
-            numbers += [(row, k, "") for k in row.depths(evidence.label)]
+        numbers += [(metric, k, way) for metric, k in by_number if not metric.summed]
+    for metric in measured:
+        if metric.summed and set(metric.directions) <= set(columns):
+            numbers += [(metric, k, "") for k in metric.depths(evidence.label)]
     subset_name = subset.name if subset else ""
     corrected = WITHOUT_OWN if evidence.without_own else ""
-    for row, k, way in numbers:
-        sides = [way] if way else row.directions
-        parts = [columns[side][row, k] for side in sides]
+    for metric, k, way in numbers:
+        sides = [way] if way else metric.directions
+        parts = [columns[side][metric, k] for side in sides]
         if not any(np.isnan(part[0]).all() for part in parts):
             values, chances, bests = np.concatenate(parts, axis=1)
-            chance = draws.value(chances, way, row.statistic)
-            best = draws.value(bests, way, row.statistic)
-            marked = ", ".join(filter(None, [row.subset, subset_name, corrected]))
-            key = MetricKey(row.name, way, evidence.label, k, marked, evidence.folds)
-            gallery = sum(row.gallery(evidence, side) for side in sides)
-            yield report_number(row, key, values, way, draws, gallery, chance, best), values
+            chance = draws.value(chances, way, metric.statistic)
+            best = draws.value(bests, way, metric.statistic)
+            marked = ", ".join(filter(None, [metric.subset, subset_name, corrected]))
+            key = MetricKey(metric.name, way, evidence.label, k, marked, evidence.folds)
+            gallery = sum(metric.gallery(evidence, side) for side in sides)
+            yield report_number(metric, key, values, way, draws, gallery, chance, best), values
 
 
 def evaluate(
     evidence: Evidence,
-    rows: Iterable[str | Metric],
+    metrics: Iterable[str | Metric],
     *,
     subset: Subset | None = None,
     rounds: int = ROUNDS,
@@ -370,7 +372,7 @@ def evaluate(
     >>> found[0].label, found[0].value, found[-1].label, found[-1].value
     ('i2t/R@1', 1.0, 'rsum', 6.0)
     """
-    measurements = [one for one, _ in walk(evidence, rows, subset=subset, rounds=rounds, seed=seed)]
+    measurements = [one for one, _ in walk(evidence, metrics, subset=subset, rounds=rounds, seed=seed)]
     require(
         measurements, f"no query has an answer by the judgements {evidence.label!r}: nothing can be measured"
     )
@@ -383,21 +385,21 @@ def _by_query(
     """Return ``(3, queries)`` values of every metric and depth in one direction, what they are by chance, and
     at best; what several metrics read is made once.
     """
-    rows = [row for row in metrics if direction in row.directions]
+    chosen = [metric for metric in metrics if direction in metric.directions]
     size = len(draws.own) if direction in BY_CAPTION else draws.images
     out: dict[tuple[Metric, int | None], Values] = {}
-    for row in rows:
-        out |= {(row, k): np.full((3, size), np.nan) for k in row.depths(evidence.label)}
-    for need in dict.fromkeys(row.requires for row in rows):
-        group = [row for row in rows if row.requires == need]
+    for metric in chosen:
+        out |= {(metric, k): np.full((3, size), np.nan) for k in metric.depths(evidence.label)}
+    for need in dict.fromkeys(metric.requires for metric in chosen):
+        group = [metric for metric in chosen if metric.requires == need]
         for queries, read in evidence.read(need, direction, group):
-            for row, k in out:
-                if row.requires == need:
-                    out[row, k][0, queries] = row.per_query(read, k)
+            for metric, k in out:
+                if metric.requires == need:
+                    out[metric, k][0, queries] = metric.per_query(read, k)
                     known = need in ("ranks", "groups") and not evidence.without_own
                     if known and direction in ("i2t", "t2i"):
-                        out[row, k][1, queries] = row.by_chance(read, k)
-                        out[row, k][2, queries] = row.at_best(read, k)
+                        out[metric, k][1, queries] = metric.by_chance(read, k)
+                        out[metric, k][2, queries] = metric.at_best(read, k)
     mask = _counting_queries(evidence, direction, subset, size)
     return out if mask is None else {key: np.where(mask, values, np.nan) for key, values in out.items()}
 
@@ -416,7 +418,7 @@ def _counting_queries(evidence: Evidence, direction: str, subset: Subset | None,
 
 
 def report_number(
-    row: Metric,
+    metric: Metric,
     key: MetricKey,
     values: Values,
     at: str | Rows,
@@ -428,7 +430,7 @@ def report_number(
     """Return one number with its interval and contract.
 
     Args:
-        row: the metric.
+        metric: the metric.
         key: of the number.
         values: by query, from ``per_query``.
         at: direction, or the image row of each value.
@@ -437,12 +439,12 @@ def report_number(
         chance: what a random order has on average; NaN = nobody knows.
         best: what the best order has; NaN = the end of the range of such numbers.
     """
-    number = row.number(values, at, draws)
-    return report_resampled(row, key, number, values, at, draws, gallery, (chance, best))
+    number = metric.aggregate(values, at, draws)
+    return report_resampled(metric, key, number, values, at, draws, gallery, (chance, best))
 
 
 def report_resampled(
-    row: Metric,
+    metric: Metric,
     key: MetricKey,
     number: tuple[float, Values],
     values: Values,
@@ -454,7 +456,7 @@ def report_resampled(
     """Return one number whose resamples are known, with its interval and contract, see ``report_number``.
 
     Args:
-        row: the metric.
+        metric: the metric.
         key: of the number.
         number: its value, and ``(rounds,)`` that of each resample.
         values: by query.
@@ -465,9 +467,9 @@ def report_resampled(
     """
     (value, resampled), (chance, best) = number, ends
     low, high = percentile_interval(resampled)
-    method = "" if low is None else row.interval
-    if row.face in SHARES and low is not None and high == low:
-        most = RANGES[row.face][1] if np.isnan(best) else best
+    method = "" if low is None else metric.interval
+    if metric.face in SHARES and low is not None and high == low:
+        most = RANGES[metric.face][1] if np.isnan(best) else best
         # a number that every order has is certain, such as R@10 among ten items
         if np.isclose(value, chance):
             low = high = None
@@ -484,11 +486,11 @@ def report_resampled(
         high,
         len(values) - left_out,
         left_out,
-        row.face,
-        row.smaller_is_better,
+        metric.face,
+        metric.smaller_is_better,
         gallery=gallery,
-        hit=row.phrase(key.k, key.judgements),
-        ties=row.ties,
+        hit=metric.phrase(key.k, key.judgements),
+        ties=metric.ties,
         unit=draws.unit,
         interval=method,
         chance=expected,

@@ -22,27 +22,27 @@ from workbench.records import Values
 BothRanks = tuple[Ranks, Ranks]
 
 
-def own_first(found: BothRanks, k: int | None = None) -> Values:
+def own_first(both: BothRanks, k: int | None = None) -> Values:
     """Return ``(queries,)`` 1 where the best scored item is relevant by the labels; NaN where nothing is."""
-    return np.where(np.isnan(found[0].first), np.nan, found[0].first == 1)
+    return np.where(np.isnan(both[0].first), np.nan, both[0].first == 1)
 
 
-def true_first(found: BothRanks, k: int | None = None) -> Values:
+def true_first(both: BothRanks, k: int | None = None) -> Values:
     """Return ``(queries,)`` 1 where the best scored item is relevant by the better judgements; NaN where
     nothing is relevant by the labels.
     """
     # nothing truly relevant (a NaN rank) compares as not on top
-    return np.where(np.isnan(found[0].first), np.nan, found[1].first == 1)
+    return np.where(np.isnan(both[0].first), np.nan, both[1].first == 1)
 
 
-def first_errors(found: BothRanks, k: int | None = None) -> Values:
+def first_errors(both: BothRanks, k: int | None = None) -> Values:
     """Return ``(queries,)`` 1 where the best scored item is not relevant by the labels; NaN where nothing
     is.
     """
-    return 1 - own_first(found)
+    return 1 - own_first(both)
 
 
-def false_negatives(found: BothRanks, k: int | None = None) -> Values:
+def false_negatives(both: BothRanks, k: int | None = None) -> Values:
     """Return ``(queries,)`` 1 where an error by the labels is right by the better judgements, 0 where it is
     wrong, NaN = no error.
 
@@ -52,7 +52,7 @@ def false_negatives(found: BothRanks, k: int | None = None) -> Values:
     >>> false_negatives((rank(scores, labels), rank(scores, truth))).tolist()
     [nan, 1.0]
     """
-    return np.where(found[0].first > 1, true_first(found), np.nan)
+    return np.where(both[0].first > 1, true_first(both), np.nan)
 
 
 SHARED: dict[str, Any] = {"requires": "labels", "directions": ("i2t", "t2i"), "by": ("exact",)}
@@ -61,8 +61,8 @@ TRUE_HIT = "the best scored item is relevant by {judgements}"
 ERROR = "the best scored item is not relevant by the data set's own pairs"
 FALSE_NEGATIVE = f"{TRUE_HIT}; queries = errors by the data set's own pairs, left out = the other queries"
 MEMBER = (
-    Metric.row("own", own_first, OWN_HIT, ks=(1,), **SHARED),
-    Metric.row("true", true_first, TRUE_HIT, ks=(1,), **SHARED),
-    Metric.row("errors", first_errors, ERROR, smaller_is_better=True, **SHARED),
-    Metric.row("false_negatives", false_negatives, FALSE_NEGATIVE, **SHARED),
+    Metric.from_function("own", own_first, OWN_HIT, ks=(1,), **SHARED),
+    Metric.from_function("true", true_first, TRUE_HIT, ks=(1,), **SHARED),
+    Metric.from_function("errors", first_errors, ERROR, smaller_is_better=True, **SHARED),
+    Metric.from_function("false_negatives", false_negatives, FALSE_NEGATIVE, **SHARED),
 )

@@ -222,53 +222,53 @@ class Retrieval(Metric):
         pool = "in" if self.root_in_pool else "not in"
         return f"{self.hit}; {self.steps} points from the {self.start} to the root, root {pool} the pool"
 
-    def per_query(self, found: Chains, k: int | None = None) -> Values:
+    def per_query(self, inputs: Chains, k: int | None = None) -> Values:
         """Return ``(C,)`` in [0, 1]."""
         retrieved = (
-            hierarcaps_radius(found, steps=self.steps)
+            hierarcaps_radius(inputs, steps=self.steps)
             if self.way == "radius"
             else hierarcaps_traversal(
-                found, start=self.start, root_in_pool=self.root_in_pool, steps=self.steps
+                inputs, start=self.start, root_in_pool=self.root_in_pool, steps=self.steps
             )
         )
-        return self.of(retrieved, found.first[found.rows], k)
+        return self.values_of(retrieved, inputs.first[inputs.rows], k)
 
 
-def d_corr_radius(found: Chains, k: int | None = None) -> Values:
+def d_corr_radius(chains: Chains, k: int | None = None) -> Values:
     """Return ``(C,)`` Kendall tau between a text's level and its distance from the root, in [-1, 1]."""
-    return _tau_of_rows(found.radius[found.rows])
+    return _tau_of_rows(chains.radius[chains.rows])
 
 
-def d_corr_image(found: Chains, k: int | None = None) -> Values:
+def d_corr_image(chains: Chains, k: int | None = None) -> Values:
     """Return ``(C,)`` Kendall tau between a text's level and its nearness to the image: 1 = the most specific
     is nearest, -1 = the most generic.
     """
-    return _tau_of_rows(found.cosine[found.rows])
+    return _tau_of_rows(chains.cosine[chains.rows])
 
 
 # two numbers read it
 @lru_cache(maxsize=1)
-def d_corr_other(found: Chains, k: int | None = None) -> Values:
+def d_corr_other(chains: Chains, k: int | None = None) -> Values:
     """Return ``(C,)`` ``d_corr_image`` with each image of another chain in the place of the chain's own, mean
     over these images; NaN where there is none.
     """
-    images, text = np.unique(found.image_of), found.text[found.rows].astype(np.float64)
+    images, text = np.unique(chains.image_of), chains.text[chains.rows].astype(np.float64)
     earlier, later = np.triu_indices(text.shape[1], k=1)
     # the difference of two texts, not of their scores: equal texts are then equally near, by whatever order
-    steps, near = text[:, later] - text[:, earlier], found.image[images].astype(np.float64).T
+    steps, near = text[:, later] - text[:, earlier], chains.image[images].astype(np.float64).T
     signs = np.zeros((len(text), len(images)))
     for step in steps.swapaxes(0, 1):
         signs += np.sign(step @ near)
-    other = found.image_of[:, None] != images
+    other = chains.image_of[:, None] != images
     with np.errstate(invalid="ignore"):
         return np.asarray(np.sum(signs, axis=1, where=other) / (len(earlier) * other.sum(axis=1)))
 
 
-def d_corr_gain(found: Chains, k: int | None = None) -> Values:
+def d_corr_gain(chains: Chains, k: int | None = None) -> Values:
     """Return ``(C,)`` ``d_corr_image`` less ``d_corr_other``: what the order of the texts owes to this image,
     in [-2, 2].
     """
-    return d_corr_image(found, k) - d_corr_other(found, k)
+    return d_corr_image(chains, k) - d_corr_other(chains, k)
 
 
 def precision(retrieved: list[Rows], chains: Rows, k: int | None = None) -> Values:
@@ -309,7 +309,7 @@ LEVELS = (1, 2, 3, 4)
 
 def _correlation_metric(values: Callable[..., Values], what: str, face: Unit = "correlation") -> type[Metric]:
     hit = f"Kendall tau of level and {what}, mean over chains"
-    return Metric.row(values.__name__, values, hit, face=face, **SHARED)
+    return Metric.from_function(values.__name__, values, hit, face=face, **SHARED)
 
 
 CORRELATIONS = (
@@ -321,12 +321,14 @@ CORRELATIONS = (
     ),
 )
 RETRIEVALS = (
-    Retrieval.row("hierarcaps_radius_P", precision, HIT, way="radius", **SHARED),
-    Retrieval.row("hierarcaps_radius_R", recall, HIT, way="radius", **SHARED),
-    Retrieval.row("hierarcaps_radius_R_level", recall, HIT, way="radius", ks=LEVELS, **SHARED),
-    Retrieval.row("hierarcaps_traversal_P", precision, HIT, way="traversal", **SHARED),
-    Retrieval.row("hierarcaps_traversal_R", recall, HIT, way="traversal", **SHARED),
-    Retrieval.row("hierarcaps_traversal_R_level", recall, HIT, way="traversal", ks=LEVELS, **SHARED),
+    Retrieval.from_function("hierarcaps_radius_P", precision, HIT, way="radius", **SHARED),
+    Retrieval.from_function("hierarcaps_radius_R", recall, HIT, way="radius", **SHARED),
+    Retrieval.from_function("hierarcaps_radius_R_level", recall, HIT, way="radius", ks=LEVELS, **SHARED),
+    Retrieval.from_function("hierarcaps_traversal_P", precision, HIT, way="traversal", **SHARED),
+    Retrieval.from_function("hierarcaps_traversal_R", recall, HIT, way="traversal", **SHARED),
+    Retrieval.from_function(
+        "hierarcaps_traversal_R_level", recall, HIT, way="traversal", ks=LEVELS, **SHARED
+    ),
 )
 MEMBER = CORRELATIONS + RETRIEVALS
 
@@ -349,15 +351,15 @@ def hierarchy_scores(
         seed: of the bootstrap.
     """
     draws, depth = Draws(chains.split.own, len(chains.image), rounds, seed), chains.rows.shape[1]
-    rows: list[Metric] = [
-        *(row() for row in CORRELATIONS),
-        *(row(start=start, root_in_pool=root_in_pool) for row in RETRIEVALS),
+    metrics: list[Metric] = [
+        *(metric() for metric in CORRELATIONS),
+        *(metric(start=start, root_in_pool=root_in_pool) for metric in RETRIEVALS),
     ]
     measurements = []
-    for row in rows:
-        levels: Iterable[int | None] = row.ks if row.ks == (None,) else range(1, depth + 1)
+    for metric in metrics:
+        levels: Iterable[int | None] = metric.ks if metric.ks == (None,) else range(1, depth + 1)
         for k in levels:
-            key = MetricKey(row.name, judgements="chains", k=k)
-            values = row.per_query(chains, k)
-            measurements.append(report_number(row, key, values, chains.image_of, draws, len(chains.pool)))
+            key = MetricKey(metric.name, judgements="chains", k=k)
+            values = metric.per_query(chains, k)
+            measurements.append(report_number(metric, key, values, chains.image_of, draws, len(chains.pool)))
     return measurements

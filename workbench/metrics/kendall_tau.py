@@ -18,7 +18,7 @@ from workbench.metrics.registry import Metric
 from workbench.records import Values
 
 
-def kendall_tau(found: Lists, k: int | None = None) -> Values:
+def kendall_tau(lists: Lists, k: int | None = None) -> Values:
     """Return ``(queries,)`` agreement of the order with the grades, in [-1, 1]; NaN where the judged items
     all have one grade.
 
@@ -29,11 +29,11 @@ def kendall_tau(found: Lists, k: int | None = None) -> Values:
     """
     from workbench.metrics.compiled import discordant_pairs  # slow to import
 
-    discordant, pairs = discordant_pairs(found.codes.astype(np.int64), len(found.distinct))
+    discordant, pairs = discordant_pairs(lists.codes.astype(np.int64), len(lists.distinct))
     return 1 - 2 * ratio(discordant, pairs)
 
 
-MEMBER = Metric.row(
+MEMBER = Metric.from_function(
     "kendall_tau",
     kendall_tau,
     "1 - 2 discordant pairs / pairs of different grades",

@@ -19,7 +19,7 @@ from workbench.metrics.registry import Metric
 from workbench.records import Judgements, Mask, Values
 
 
-def map_at_r(found: Ranks, k: int | None = None) -> Values:
+def map_at_r(ranks: Ranks, k: int | None = None) -> Values:
     """Return ``(queries,)`` average precision cut at R, the query's number of relevant items; NaN where
     nothing is relevant.
 
@@ -28,11 +28,11 @@ def map_at_r(found: Ranks, k: int | None = None) -> Values:
     >>> map_at_r(ranks).round(6).tolist()  # (1/1 + 2/3) / 3
     [0.555556]
     """
-    inside = found.rank <= found.counts[found.query]
-    return found.mean(np.where(inside, found.place / found.rank, 0.0))
+    inside = ranks.rank <= ranks.counts[ranks.query]
+    return ranks.mean(np.where(inside, ranks.place / ranks.rank, 0.0))
 
 
-def random_map_at_r(found: Ranks, k: int | None = None) -> Values:
+def random_map_at_r(ranks: Ranks, k: int | None = None) -> Values:
     """Return ``(queries,)`` mAP@R on average over all orders; NaN where nothing is relevant.
 
     A place holds one of ``L`` relevant items of ``N`` with probability ``L / N``, and each of the ``k - 1``
@@ -43,26 +43,26 @@ def random_map_at_r(found: Ranks, k: int | None = None) -> Values:
     >>> random_map_at_r(rank(np.zeros((1, 4)), np.array([[True, True, False, False]]))).round(6).tolist()
     [0.416667]
     """
-    listed, places = np.bincount(found.query, minlength=len(found.counts)), np.arange(1, found.gallery + 1)
-    read = np.minimum(found.counts, found.gallery)
+    listed, places = np.bincount(ranks.query, minlength=len(ranks.counts)), np.arange(1, ranks.gallery + 1)
+    read = np.minimum(ranks.counts, ranks.gallery)
     harmonic = np.append(0, np.cumsum(1 / places))[read]
-    another = (listed - 1) / max(found.gallery - 1, 1)
-    return ratio(listed * (harmonic + another * (read - harmonic)) / found.gallery, found.counts)
+    another = (listed - 1) / max(ranks.gallery - 1, 1)
+    return ratio(listed * (harmonic + another * (read - harmonic)) / ranks.gallery, ranks.counts)
 
 
-def r_precision(found: Ranks, k: int | None = None) -> Values:
+def r_precision(ranks: Ranks, k: int | None = None) -> Values:
     """Return ``(queries,)`` share of relevant items among the R best; NaN where nothing is relevant.
 
     >>> from workbench.metrics.ranks import rank
     >>> r_precision(rank(np.array([[0.9, 0.8, 0.7]]), np.array([[True, False, True]]))).tolist()
     [0.5]
     """
-    return found.mean(found.rank <= found.counts[found.query])
+    return ranks.mean(ranks.rank <= ranks.counts[ranks.query])
 
 
-def random_r_precision(found: Ranks, k: int | None = None) -> Values:
+def random_r_precision(ranks: Ranks, k: int | None = None) -> Values:
     """Return ``(queries,)`` R-Precision on average over all orders; NaN where nothing is relevant."""
-    return random_recall(found, found.counts)
+    return random_recall(ranks, ranks.counts)
 
 
 def rank_alike(relevant: Relevant) -> Ranks:
@@ -88,7 +88,7 @@ def same_list(pairs: Judgements | Mask, direction: str) -> float:
 
 
 MEMBER = (
-    Metric.row(
+    Metric.from_function(
         "map_at_r",
         map_at_r,
         "precision at each relevant item among the R best, summed and divided by R",
@@ -96,7 +96,7 @@ MEMBER = (
         by=("others",),
         by_chance=staticmethod(random_map_at_r),
     ),
-    Metric.row(
+    Metric.from_function(
         "r_precision",
         r_precision,
         "share of relevant items among the R best",

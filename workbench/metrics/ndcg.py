@@ -48,7 +48,7 @@ class Ndcg(Metric):
         depth = f"{k} best" if k else "whole list"
         return f"discounted {self.gain} gain of the {depth} against the best order"
 
-    def per_query(self, found: Lists, k: int | None = None) -> Values:
+    def per_query(self, inputs: Lists, k: int | None = None) -> Values:
         """Return ``(queries,)`` in [0, 1], NaN where no grade is positive.
 
         Raises:
@@ -59,12 +59,12 @@ class Ndcg(Metric):
         >>> Ndcg().per_query(found).round(4).tolist()  # (1/log2(3) + 1/2) / (1 + 1/log2(3))
         [0.6934]
         """
-        least = found.distinct.min()
+        least = inputs.distinct.min()
         require(least >= 0, f"nDCG needs grades >= 0, the least is {least}: shift them, and say so")
-        gains = found.distinct if self.gain == "linear" else np.exp2(found.distinct) - 1
-        discount = 1 / np.log2(2 + np.arange(found.codes.shape[1]))[:k]
-        best = np.sort(found.codes, axis=1, kind="stable")[:, ::-1]
-        return ratio(*(gains[rows[:, :k]] @ discount for rows in (found.codes, best)))
+        gains = inputs.distinct if self.gain == "linear" else np.exp2(inputs.distinct) - 1
+        discount = 1 / np.log2(2 + np.arange(inputs.codes.shape[1]))[:k]
+        best = np.sort(inputs.codes, axis=1, kind="stable")[:, ::-1]
+        return ratio(*(gains[rows[:, :k]] @ discount for rows in (inputs.codes, best)))
 
 
 MEMBER = Ndcg

@@ -113,19 +113,19 @@ class OffsetMapAtR(Metric):
             part.column, part.subset = name, f"by {name}"
             yield part
 
-    def per_query(self, found: JudgedSide, k: int | None = None) -> Values:
+    def per_query(self, inputs: JudgedSide, k: int | None = None) -> Values:
         """Return ``(queries,)`` mAP@R with the offset of the other half of the images."""
-        out = np.full(found.scores.shape[0], np.nan)
+        out = np.full(inputs.scores.shape[0], np.nan)
         if len(out) < HALVES:
             return out
         half = np.arange(len(out)) % HALVES
-        every = np.arange(found.scores.shape[1])
+        every = np.arange(inputs.scores.shape[1])
         for number in range(HALVES):
             inside, outside = np.flatnonzero(half == number), np.flatnonzero(half != number)
-            column = found.columns[self.column]
-            added = caption_offsets(found.scores, found.relevant, column, outside, centred=self.centred)
-            scores = found.scores.cut(inside, every).rows().astype(np.float64) + added
-            out[inside] = map_at_r(rank(scores, found.relevant.asking(inside)))
+            column = inputs.columns[self.column]
+            added = caption_offsets(inputs.scores, inputs.relevant, column, outside, centred=self.centred)
+            scores = inputs.scores.cut(inside, every).rows().astype(np.float64) + added
+            out[inside] = map_at_r(rank(scores, inputs.relevant.asking(inside)))
         return out
 
 

@@ -33,7 +33,7 @@ class HitRate(Metric):
         """
         return self.ks if judgements in ("own", "cxc") else self.ks[:1]
 
-    def per_query(self, found: Ranks, k: int | None = None) -> Values:
+    def per_query(self, inputs: Ranks, k: int | None = None) -> Values:
         """Return ``(queries,)`` of 1, 0, or NaN where nothing is relevant.
 
         >>> from workbench.metrics.ranks import rank
@@ -41,13 +41,13 @@ class HitRate(Metric):
         >>> HitRate().per_query(ranks, 1).tolist(), HitRate().per_query(ranks, 2).tolist()
         ([1.0, 0.0], [1.0, 1.0])
         """
-        return np.where(np.isnan(found.first), np.nan, found.first <= (k or 1))
+        return np.where(np.isnan(inputs.first), np.nan, inputs.first <= (k or 1))
 
-    def by_chance(self, found: Ranks, k: int | None = None) -> Values:
+    def by_chance(self, inputs: Ranks, k: int | None = None) -> Values:
         """Return ``(queries,)`` one less the share of all choices of ``k`` items that miss what is
         relevant.
         """
-        return random_hit(found, k or 1)
+        return random_hit(inputs, k or 1)
 
 
 class Rsum(Metric):
@@ -60,23 +60,23 @@ class Rsum(Metric):
     face, summed = "sum", True
     depths_summed: tuple[int, ...] = (1, 5, 10)
 
-    def per_query(self, found: Ranks, k: int | None = None) -> Values:
+    def per_query(self, inputs: Ranks, k: int | None = None) -> Values:
         """Return ``(queries,)`` number of depths at which the query has a hit, NaN where nothing is
         relevant.
         """
-        hits = found.first[:, None] <= np.array(self.depths_summed)
-        return np.where(np.isnan(found.first), np.nan, hits.sum(axis=1))
+        hits = inputs.first[:, None] <= np.array(self.depths_summed)
+        return np.where(np.isnan(inputs.first), np.nan, hits.sum(axis=1))
 
-    def by_chance(self, found: Ranks, k: int | None = None) -> Values:
+    def by_chance(self, inputs: Ranks, k: int | None = None) -> Values:
         """Return ``(queries,)`` the sum of what hit rates at these depths are by chance."""
-        return sum((random_hit(found, depth) for depth in self.depths_summed), np.zeros(len(found.counts)))
+        return sum((random_hit(inputs, depth) for depth in self.depths_summed), np.zeros(len(inputs.counts)))
 
-    def at_best(self, found: Ranks, k: int | None = None) -> float:
+    def at_best(self, inputs: Ranks, k: int | None = None) -> float:
         """Count the depths, at all of which a query may have a hit."""
         return float(len(self.depths_summed))
 
 
-def random_hit(found: Ranks, k: int) -> Values:
+def random_hit(ranks: Ranks, k: int) -> Values:
     """Return ``(queries,)`` chance that ``k`` items drawn without replacement hold a relevant one, by the
     hypergeometric distribution; NaN where nothing is relevant.
 
@@ -84,13 +84,13 @@ def random_hit(found: Ranks, k: int) -> Values:
     >>> random_hit(rank(np.zeros((1, 4)), np.array([[True, True, False, False]])), 2).round(6).tolist()
     [0.833333]
     """
-    listed = np.bincount(found.query, minlength=len(found.counts))
-    left = found.gallery - np.arange(min(k, found.gallery))[:, None]
+    listed = np.bincount(ranks.query, minlength=len(ranks.counts))
+    left = ranks.gallery - np.arange(min(k, ranks.gallery))[:, None]
     missed: Values = np.prod(np.maximum(left - listed, 0) / left, axis=0)
-    return np.where(found.counts > 0, 1 - missed, np.nan)
+    return np.where(ranks.counts > 0, 1 - missed, np.nan)
 
 
-def recall(found: Ranks, k: int | None = None) -> Values:
+def recall(ranks: Ranks, k: int | None = None) -> Values:
     """Return ``(queries,)`` share of a query's relevant items that are among its K best; NaN where nothing is
     relevant.
 
@@ -98,18 +98,18 @@ def recall(found: Ranks, k: int | None = None) -> Values:
     >>> recall(rank(np.array([[0.9, 0.2, 0.6]]), np.array([[True, True, False]])), 2).tolist()
     [0.5]
     """
-    return found.mean(found.rank <= (k or 1))
+    return ranks.mean(ranks.rank <= (k or 1))
 
 
-def random_recall(found: Ranks, k: int | Rows | None = None) -> Values:
+def random_recall(ranks: Ranks, k: int | Rows | None = None) -> Values:
     """Return ``(queries,)`` recall on average over all orders: the share of the gallery that is looked at,
     times that of the relevant items which it holds.
     """
-    listed = np.bincount(found.query, minlength=len(found.counts))
-    return ratio(listed * np.minimum(1 if k is None else k, found.gallery) / found.gallery, found.counts)
+    listed = np.bincount(ranks.query, minlength=len(ranks.counts))
+    return ratio(listed * np.minimum(1 if k is None else k, ranks.gallery) / ranks.gallery, ranks.counts)
 
 
-def best_recall(found: Ranks, k: int | None = None) -> Values:
+def best_recall(ranks: Ranks, k: int | None = None) -> Values:
     """Return ``(queries,)`` the largest recall that any order gives: of five relevant items one place holds a
     fifth.
 
@@ -117,19 +117,19 @@ def best_recall(found: Ranks, k: int | None = None) -> Values:
     >>> best_recall(rank(np.zeros((1, 6)), np.array([[True] * 5 + [False]]))).tolist()
     [0.2]
     """
-    listed = np.bincount(found.query, minlength=len(found.counts))
-    return ratio(np.minimum(listed, k or 1), found.counts)
+    listed = np.bincount(ranks.query, minlength=len(ranks.counts))
+    return ratio(np.minimum(listed, k or 1), ranks.counts)
 
 
-def median_rank(found: Ranks, k: int | None = None) -> Values:
+def median_rank(ranks: Ranks, k: int | None = None) -> Values:
     """Return ``(queries,)`` rank of the best relevant item, 1 = first; NaN where nothing is relevant."""
-    return found.first
+    return ranks.first
 
 
 MEMBER = (
     HitRate,
     Rsum,
-    Metric.row(
+    Metric.from_function(
         "recall",
         recall,
         "share of the relevant items among the {k} best",
@@ -138,7 +138,7 @@ MEMBER = (
         by_chance=staticmethod(random_recall),
         at_best=staticmethod(best_recall),
     ),
-    Metric.row(
+    Metric.from_function(
         "medr",
         median_rank,
         "median rank of the best relevant item, rounded down; smaller is better",

@@ -59,8 +59,8 @@ class Metric:
     >>> from workbench.records import Judgements
     >>> class ReciprocalRank(Metric):
     ...     name, hit = "mrr", "1 / rank of the best relevant item"
-    ...     def per_query(self, found, k=None):
-    ...         return 1 / found.first
+    ...     def per_query(self, ranks, k=None):
+    ...         return 1 / ranks.first
     >>> evidence = Evidence(np.array([[0.9, 0.1], [0.8, 0.2]]), Judgements.from_own(np.array([0, 1]), 2))
     >>> [m.value for m in evaluate(evidence, [ReciprocalRank()])]
     [0.75, 1.0]
@@ -81,37 +81,39 @@ class Metric:
     summed: bool = False
     width: int = 0
     subset: str = ""
-    of: Callable[..., Values]  # what per_query calls where a class does not write its own
+    values_of: Callable[..., Values]  # what per_query calls where a class does not write its own
 
     def __init__(self, *, ks: tuple[Natural, ...] | None = None) -> None:
         if ks is not None:
             self.ks = ks
 
     @classmethod
-    def row(cls, name: str, of: Callable[..., Values], hit: str, **attributes: Any) -> type[Self]:
-        """Return the class of a metric that differs in its attributes, and in the function ``of`` that makes
-        its values and whose docstring is that of the metric.
+    def from_function(
+        cls, name: str, function: Callable[..., Values], hit: str, **attributes: Any
+    ) -> type[Self]:
+        """Return the class of a metric that differs in its attributes, and in the function that
+        computes its values and whose docstring is that of the metric.
         """
-        body = {"name": name, "hit": hit, "of": staticmethod(of), "__doc__": of.__doc__}
+        body = {"name": name, "hit": hit, "values_of": staticmethod(function), "__doc__": function.__doc__}
         return type(name, (cls,), body | {"__module__": cls.__module__} | attributes)
 
-    def per_query(self, found: Any, k: int | None = None) -> Values:
+    def per_query(self, inputs: Any, k: int | None = None) -> Values:
         """Return ``(queries,)`` values of what the metric ``requires`` at a depth, in [0, 1] for a share; NaN
         for a query that does not count.
         """
-        return self.of(found, k)
+        return self.values_of(inputs, k)
 
-    def by_chance(self, found: Any, k: int | None = None) -> Values | float:
+    def by_chance(self, inputs: Any, k: int | None = None) -> Values | float:
         """Return ``(queries,)`` what ``per_query`` is on average where the order is random; NaN = nobody
         knows.
         """
         return float("nan")
 
-    def at_best(self, found: Any, k: int | None = None) -> Values | float:
+    def at_best(self, inputs: Any, k: int | None = None) -> Values | float:
         """Return ``(queries,)`` largest value of ``per_query`` that any order gives."""
         return 1.0
 
-    def number(self, values: Values, at: str | Rows, draws: Draws) -> tuple[float, Values]:
+    def aggregate(self, values: Values, at: str | Rows, draws: Draws) -> tuple[float, Values]:
         """Return the statistic of the values by query, and ``(rounds,)`` that of each resample; ``at`` is the
         direction, or the image row of each value.
         """
@@ -139,7 +141,7 @@ class Metric:
         return self.hit.format(k=k, judgements=judgements)
 
 
-def rows() -> dict[str, type[Metric]]:
+def all_metrics() -> dict[str, type[Metric]]:
     """Return all metrics of the registry and of installed packages, by name."""
     return _load_offered(_registry.names())
 
@@ -151,7 +153,7 @@ def usual_names(asked: Iterable[str] = ()) -> set[str]:
         asked: names of metrics that somebody asks for.
     """
     wanted = _load_offered(name for name in asked if name in _registry.names())
-    return {name for name, row in rows().items() if row.default} - {*wanted, *asked}
+    return {name for name, metric in all_metrics().items() if metric.default} - {*wanted, *asked}
 
 
 def _load_offered(places: Iterable[str]) -> dict[str, type[Metric]]:
@@ -165,7 +167,7 @@ def _load_offered(places: Iterable[str]) -> dict[str, type[Metric]]:
 
 def names() -> list[str]:
     """Return names of the metrics, sorted."""
-    return sorted(rows())
+    return sorted(all_metrics())
 
 
 def member(name: str) -> type[Metric]:
@@ -176,7 +178,7 @@ def member(name: str) -> type[Metric]:
     """
     # installed packages are asked only where no file of the folder knows the name, which takes time
     known = _load_offered(_registry.files)
-    known = known if name in known else rows()
+    known = known if name in known else all_metrics()
     if name not in known and ":" not in name:
         raise KeyError(f"metrics: no {name!r}; {did_you_mean(name, list(known))}")
     return known.get(name) or _registry.member(name)
@@ -195,13 +197,13 @@ def load(name: str, **options: Any) -> Metric:
     return make(f"metric {name!r}", member(name), options)
 
 
-def load_all(rows: Iterable[str | Metric]) -> list[Metric]:
+def load_all(metrics: Iterable[str | Metric]) -> list[Metric]:
     """Return metrics, of which some are given by their names alone.
 
     Raises:
         KeyError: no such metric; the message lists the near names.
     """
-    metrics = []
-    for row in rows:
-        metrics.append(load(row) if isinstance(row, str) else row)
-    return metrics
+    loaded = []
+    for metric in metrics:
+        loaded.append(load(metric) if isinstance(metric, str) else metric)
+    return loaded

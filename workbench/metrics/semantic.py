@@ -57,12 +57,12 @@ class BySize(Metric):
         """Return what counts as a hit at a depth."""
         return self.hit.format(k=k, m=self.m)
 
-    def per_query(self, found: Any, k: int | None = None) -> Values:
+    def per_query(self, inputs: Any, k: int | None = None) -> Values:
         """Return ``(queries,)`` in [0, 1], NaN where no grade is positive."""
-        return self.of(found, k, self.m)
+        return self.values_of(inputs, k, self.m)
 
 
-def ncs(found: Lists, k: int | None = None) -> Values:
+def ncs(lists: Lists, k: int | None = None) -> Values:
     """Return ``(queries,)`` released NCS: grades of the K best scored items against the K largest grades; 0
     where no grade is positive, as in the released code.
 
@@ -70,51 +70,51 @@ def ncs(found: Lists, k: int | None = None) -> Values:
     >>> ncs(found, 2).tolist()  # (1 + 0) / (3 + 1)
     [0.25]
     """
-    grade, _, best = found.retrieved
+    grade, _, best = lists.retrieved
     return np.nan_to_num(ratio(grade[:, :k].sum(axis=1), best[:, :k].sum(axis=1)))
 
 
-def nsum(found: Lists, k: int | None = None) -> Values:
+def nsum(lists: Lists, k: int | None = None) -> Values:
     """Return ``(queries,)`` sum of NCS at 1, 5 and 10."""
-    return ncs(found, 1) + ncs(found, 5) + ncs(found, 10)
+    return ncs(lists, 1) + ncs(lists, 5) + ncs(lists, 10)
 
 
-def ncs_top(found: Lists, k: int | None, m: int) -> Values:
+def ncs_top(lists: Lists, k: int | None, m: int) -> Values:
     """Return printed NCS (equation 5): grades of the retrieved items among the m best by phi, against all
     m.
     """
-    grade, place, best = found.retrieved
+    grade, place, best = lists.retrieved
     counted = np.where(place[:, :k] <= m, grade[:, :k], 0).sum(axis=1)
     return ratio(counted, best[:, :m].sum(axis=1))
 
 
-def sr_top(found: Lists, k: int | None, m: int) -> Values:
+def sr_top(lists: Lists, k: int | None, m: int) -> Values:
     """Return the share of the m best items by phi (of those above 0) that are among the K best scored."""
-    grade, place, best = found.retrieved
+    grade, place, best = lists.retrieved
     hits = ((place[:, :k] <= m) & (grade[:, :k] > 0)).sum(axis=1)
     return ratio(hits, (best[:, :m] > 0).sum(axis=1))
 
 
-def sr_votes(found: Side, k: int | None, m: int) -> Values:
+def sr_votes(side: Side, k: int | None, m: int) -> Values:
     """Return released Semantic Recall: an image's captions vote for the m images that are relevant to it.
     Where the lists lack a query's own items, its own image leaves the vote before the m are taken.
     """
-    grades, without = found.grades.T if found.direction == "t2i" else found.grades, found.without_own
-    kept = voted_images(grades, found.own, m, without_own=without)
-    relevant = relevant_by_votes(kept, found.own, found.direction, without_own=without)
-    return recall(rank(found.scores, relevant), k)
+    grades, without = side.grades.T if side.direction == "t2i" else side.grades, side.without_own
+    kept = voted_images(grades, side.own, m, without_own=without)
+    relevant = relevant_by_votes(kept, side.own, side.direction, without_own=without)
+    return recall(rank(side.scores, relevant), k)
 
 
-def any_top(found: Lists, k: int | None, m: int) -> Values:
+def any_top(lists: Lists, k: int | None, m: int) -> Values:
     """Return whether one of the m best items by phi (of those above 0) is among the K best scored: the
     paper's R^V over the extended set.
     """
-    grade, place, best = found.retrieved
+    grade, place, best = lists.retrieved
     hit = ((place[:, :k] <= m) & (grade[:, :k] > 0)).any(axis=1)
     return np.where(best[:, 0] > 0, hit, np.nan)
 
 
-def asp(found: Lists, k: int | None = None) -> Values:
+def asp(lists: Lists, k: int | None = None) -> Values:
     """Return ``(queries,)`` how alike the order of the scores and that of the grades are, in (0, 1]: 1 where
     the scores do not contradict the grades; NaN where nothing is judged.
 
@@ -122,14 +122,14 @@ def asp(found: Lists, k: int | None = None) -> Values:
     >>> asp(found).round(4).tolist()  # ranks 3 1 2, 2 1 3
     [0.7778]
     """
-    grade = np.where(found.listed, found.grades, -np.inf)
-    by_score = np.lexsort((grade, -np.where(found.listed, found.scores, -np.inf)), axis=1)
+    grade = np.where(lists.listed, lists.grades, -np.inf)
+    by_score = np.lexsort((grade, -np.where(lists.listed, lists.scores, -np.inf)), axis=1)
     # a stable sort: equal grades keep the order of the scores
     by_grade = np.argsort(-np.take_along_axis(grade, by_score, axis=1), axis=1, kind="stable")
     places, ranks = np.empty_like(by_grade), np.arange(1, grade.shape[1] + 1)
     np.put_along_axis(places, by_grade, ranks[None], axis=1)
     shares = np.minimum(ranks, places) / np.maximum(ranks, places)
-    counted = np.take_along_axis(found.listed, by_score, axis=1)
+    counted = np.take_along_axis(lists.listed, by_score, axis=1)
     return ratio((shares * counted).sum(axis=1), counted.sum(axis=1))
 
 
@@ -210,14 +210,16 @@ SHARED: dict[str, Any] = {
 }
 # those whose name ends in the size of a set
 BY_SIZE = (
-    BySize.row(
+    BySize.from_function(
         "ncs_top",
         ncs_top,
         "phi of those of the {m} best by phi that are among the {k} best scored, against the sum of all {m}",
         **SHARED,
     ),
-    BySize.row("sr_top", sr_top, "share of the {m} best by phi that are among the {k} best scored", **SHARED),
-    BySize.row(
+    BySize.from_function(
+        "sr_top", sr_top, "share of the {m} best by phi that are among the {k} best scored", **SHARED
+    ),
+    BySize.from_function(
         "sr_votes",
         sr_votes,
         "share of the captions of the {m} images that an image's captions vote for, or of these images, "
@@ -226,10 +228,10 @@ BY_SIZE = (
     ),
 )
 MEMBER = (
-    Metric.row(
+    Metric.from_function(
         "ncs", ncs, "phi of the {k} best scored against the largest sum of {k}", ks=(1, 5, 10), **SHARED
     ),
-    Metric.row(
+    Metric.from_function(
         "nsum",
         nsum,
         "sum of NCS at 1, 5 and 10 of both directions; gallery = images + captions",
@@ -238,7 +240,7 @@ MEMBER = (
         summed=True,
         **SHARED,
     ),
-    Metric.row(
+    Metric.from_function(
         "asp",
         asp,
         "the smaller by the larger of an item's ranks by score and by phi, mean over the gallery",

@@ -84,11 +84,11 @@ def _numbers(
     metric: Metric, key: MetricKey, slices: Sequence[SliceValues], draws: Draws
 ) -> Iterator[tuple[float, Values]]:
     """Yield the number of each slice, and those of its resamples; means are drawn together."""
-    if type(metric).number is Metric.number and metric.statistic == "mean":
+    if type(metric).aggregate is Metric.aggregate and metric.statistic == "mean":
         yield from draws.means_of_each([part.values for part in slices], key.direction)
         return
     for part in slices:
-        yield metric.number(part.values, key.direction, draws)
+        yield metric.aggregate(part.values, key.direction, draws)
 
 
 def _mean_over(by: str, slices: Sequence[tuple[Measurement, Values]]) -> Measurement:

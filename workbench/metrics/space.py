@@ -52,7 +52,7 @@ class Space(NamedTuple):
 
 class SpaceMetric(Metric):
     """A metric of the whole space. What it reads of each query or vector, in one array, stands in place of
-    values by query, empty where that is not known; ``number`` makes the number of all of them.
+    values by query, empty where that is not known; ``aggregate`` makes the number of all of them.
     """
 
     requires, by = "space", ("any",)
@@ -69,17 +69,17 @@ class Skew(SpaceMetric):
     smaller_is_better = True
     interval = JACKKNIFE
 
-    def per_query(self, found: Space, k: int | None = None) -> Values:
+    def per_query(self, inputs: Space, k: int | None = None) -> Values:
         """Return ``(queries, K)`` the best items of each query."""
         depth = k or 1
-        known = found.ranked.best[found.direction][1]
+        known = inputs.ranked.best[inputs.direction][1]
         if known.shape[1] >= depth:
             return known[:, :depth].astype(np.float64)
-        rows = blocks.by_rows(found.ranked.scores)
-        rows = rows if found.direction == "i2t" else rows.T
+        rows = blocks.by_rows(inputs.ranked.scores)
+        rows = rows if inputs.direction == "i2t" else rows.T
         return blocks.best_items(rows, min(depth, rows.shape[1]))[1].astype(np.float64)
 
-    def number(self, values: Values, at: str | Rows, draws: Draws) -> tuple[float, Values]:
+    def aggregate(self, values: Values, at: str | Rows, draws: Draws) -> tuple[float, Values]:
         """Return the skew, and numbers whose percentiles are the ends of the normal interval."""
         items, size = values.astype(np.int64), len(draws.own) if at == "i2t" else draws.images
         group = _image_groups(draws)[np.arange(draws.images) if at == "i2t" else draws.own]
@@ -125,11 +125,11 @@ class ModalityGap(SpaceMetric):
     name, hit = "modality_gap", "distance between the mean image and the mean caption; gallery = both"
     interval = JACKKNIFE
 
-    def per_query(self, found: Space, k: int | None = None) -> Values:
+    def per_query(self, inputs: Space, k: int | None = None) -> Values:
         """Return ``(I + T, D)`` the vectors of both sides."""
-        return np.zeros(0) if found.vectors is None else np.concatenate(found.vectors).astype(np.float64)
+        return np.zeros(0) if inputs.vectors is None else np.concatenate(inputs.vectors).astype(np.float64)
 
-    def number(self, values: Values, at: str | Rows, draws: Draws) -> tuple[float, Values]:
+    def aggregate(self, values: Values, at: str | Rows, draws: Draws) -> tuple[float, Values]:
         """Return the distance, and numbers whose percentiles are the ends of the normal interval."""
         sides = values[: draws.images], values[draws.images :]
         group = _image_groups(draws)
@@ -155,12 +155,12 @@ class Alignment(SpaceMetric):
     directions: tuple[str, ...] = ("t2i",)
     smaller_is_better = True
 
-    def per_query(self, found: Space, k: int | None = None) -> Values:
+    def per_query(self, inputs: Space, k: int | None = None) -> Values:
         """Return ``(T,)`` squared distances."""
-        if found.vectors is None:
+        if inputs.vectors is None:
             return np.zeros(0)
-        image, text = found.vectors
-        return np.asarray(((image[found.own] - text).astype(np.float64) ** 2).sum(axis=1))
+        image, text = inputs.vectors
+        return np.asarray(((image[inputs.own] - text).astype(np.float64) ** 2).sum(axis=1))
 
 
 class Uniformity(SpaceMetric):
@@ -170,14 +170,14 @@ class Uniformity(SpaceMetric):
     directions: tuple[str, ...] = ("i2i", "t2t")
     smaller_is_better = True
 
-    def per_query(self, found: Space, k: int | None = None) -> Values:
+    def per_query(self, inputs: Space, k: int | None = None) -> Values:
         """Return ``(N, D)`` the vectors of one side."""
-        if found.vectors is None:
+        if inputs.vectors is None:
             return np.zeros(0)
-        images, captions = found.vectors
-        return captions if found.direction == "t2t" else images
+        images, captions = inputs.vectors
+        return captions if inputs.direction == "t2t" else images
 
-    def number(self, values: Values, at: str | Rows, draws: Draws) -> tuple[float, Values]:
+    def aggregate(self, values: Values, at: str | Rows, draws: Draws) -> tuple[float, Values]:
         """Return the logarithm, and that of each resample, in which a vector makes no pair with itself."""
         rows = np.arange(draws.images) if at == "i2i" else draws.own
         most = max(1, MOST * draws.images // len(values))
@@ -230,7 +230,7 @@ def space_numbers(
     ranked: Ranked,
     own: Rows,
     vectors: tuple[Array, Array] | None,
-    rows: Sequence[Metric],
+    metrics: Sequence[Metric],
     *,
     rounds: int = ROUNDS,
 ) -> Iterator[Measurement]:
@@ -240,17 +240,17 @@ def space_numbers(
         ranked: scores ``(I, T)``, with the best items of every query where they are known.
         own: ``(T,)`` image row of each caption.
         vectors: ``(I, D)`` of the images and ``(T, D)`` of the captions.
-        rows: metrics of the space.
+        metrics: those of the space.
         rounds: bootstrap rounds; 0 = no intervals.
     """
     draws = Draws(own, ranked.shape[0], rounds)
     sizes = {"i2t": ranked.shape[1], "t2i": ranked.shape[0], "i2i": ranked.shape[0], "t2t": ranked.shape[1]}
-    for row in rows:
-        for way in row.directions:
-            values = row.per_query(Space(ranked, own, vectors, way), row.ks[0])
+    for metric in metrics:
+        for way in metric.directions:
+            values = metric.per_query(Space(ranked, own, vectors, way), metric.ks[0])
             if len(values):
-                key = MetricKey(row.name, way, k=row.ks[0])
-                yield report_number(row, key, values, way, draws, sizes.get(way, sum(ranked.shape)))
+                key = MetricKey(metric.name, way, k=metric.ks[0])
+                yield report_number(metric, key, values, way, draws, sizes.get(way, sum(ranked.shape)))
 
 
 MEMBER = (Skew, ModalityGap, Alignment, Uniformity)

@@ -26,18 +26,18 @@ from workbench.records import Values
 Grouped = Mapping[str, Ranks]
 
 
-def map_at_r_in_group(found: Ranks, k: int | None = None) -> Values:
+def map_at_r_in_group(ranks: Ranks, k: int | None = None) -> Values:
     """Return ``(queries,)`` mAP@R in the gallery of one group of captions; NaN where nothing in it is
     relevant.
     """
-    return map_at_r(found)
+    return map_at_r(ranks)
 
 
-def r_precision_in_group(found: Ranks, k: int | None = None) -> Values:
+def r_precision_in_group(ranks: Ranks, k: int | None = None) -> Values:
     """Return ``(queries,)`` R-Precision in the gallery of one group of captions; NaN where nothing in it is
     relevant.
     """
-    return r_precision(found)
+    return r_precision(ranks)
 
 
 class Within(Metric):
@@ -60,15 +60,15 @@ class Within(Metric):
             part.subset = group
             yield part
 
-    def per_query(self, found: Grouped, k: int | None = None) -> Values:
+    def per_query(self, inputs: Grouped, k: int | None = None) -> Values:
         """Return ``(queries,)`` values in the group, or their mean over groups; NaN where nothing is
         relevant.
         """
-        return self._mean_over_groups([self.of(ranks) for ranks in self._group_ranks(found)])
+        return self._mean_over_groups([self.values_of(ranks) for ranks in self._group_ranks(inputs)])
 
-    def by_chance(self, found: Grouped, k: int | None = None) -> Values:
+    def by_chance(self, inputs: Grouped, k: int | None = None) -> Values:
         """Return ``(queries,)`` the same of a random order."""
-        return self._mean_over_groups([self.expected(ranks) for ranks in self._group_ranks(found)])
+        return self._mean_over_groups([self.expected(ranks) for ranks in self._group_ranks(inputs)])
 
     def gallery(self, evidence: Evidence, direction: str) -> int:
         """Return captions of the group, or of the largest group."""
@@ -76,8 +76,8 @@ class Within(Metric):
             return evidence.gallery(direction)
         return max(len(rows) for name, rows in evidence.groups.items() if self.subset in ("", name))
 
-    def _group_ranks(self, found: Grouped) -> list[Ranks]:
-        return [found[self.subset]] if self.subset else [*found.values()]
+    def _group_ranks(self, inputs: Grouped) -> list[Ranks]:
+        return [inputs[self.subset]] if self.subset else [*inputs.values()]
 
     def _mean_over_groups(self, columns: list[Values]) -> Values:
         values = np.stack(columns)
@@ -85,13 +85,13 @@ class Within(Metric):
 
 
 MEMBER = (
-    Within.row(
+    Within.from_function(
         "within_map_at_r",
         map_at_r_in_group,
         "precision at each relevant item among the R best, with captions of one group alone, summed and "
         "divided by R",
     ),
-    Within.row(
+    Within.from_function(
         "within_r_precision",
         r_precision_in_group,
         "share of relevant items among the R best, with captions of one group alone",

@@ -68,7 +68,7 @@ def metrics_of(runs: Sequence[Result]) -> dict[str, Metric]:
     more: set[str] = set()
     for run in runs:
         more.update(run.config.get("metrics", ()))
-    rows = [*(row() for row in registry.rows().values()), *map(registry.load, sorted(more))]
+    rows = [*(row() for row in registry.all_metrics().values()), *map(registry.load, sorted(more))]
     return {row.name: row for row in rows}
 
 

@@ -308,7 +308,7 @@ def known_numbers(
         ValueError: nothing is determined.
     """
     measurements, values = measured
-    rows = [row() for row in registry.rows().values()] + [registry.load(name) for name in metrics]
+    rows = [row() for row in registry.all_metrics().values()] + [registry.load(name) for name in metrics]
     of_pairs = {row.name for row in rows if row.requires in OF_PAIRS}
     candidates = []
     for measurement in measurements:

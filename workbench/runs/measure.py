@@ -160,22 +160,24 @@ def evaluate_split(
     table = table or usual + more
     ranked = scores if isinstance(scores, Ranked) else Ranked(scores, list(split.judgements.values()))
     scores = ranked.scores
-    pairs, graded = list[tuple[Measurement, Values]](), [row for row in more if "graded" in row.by]
+    pairs, graded = list[tuple[Measurement, Values]](), [metric for metric in more if "graded" in metric.by]
     with Task(f"measuring {split.name}") as task:
-        for evidence, rows, subset in _evidence_to_walk(ranked, split, vectors, table):
-            for pair in walk(evidence, rows, subset=subset, rounds=rounds):
+        for evidence, chosen, subset in _evidence_to_walk(ranked, split, vectors, table):
+            for pair in walk(evidence, chosen, subset=subset, rounds=rounds):
                 pairs.append(pair)
                 task.update(detail=f"{format_count(len(pairs), 'number')} so far")
         for evidence in _judged_evidence(scores, split, judge) if judge and graded else ():
             pairs += walk(evidence, graded, rounds=rounds)
-    binding = [row for row in table if "counterfactuals" in row.by]
-    pairs += counterfactual_accuracies(scores, split.counterfactuals, split.own, rows=binding, rounds=rounds)
+    binding = [metric for metric in table if "counterfactuals" in metric.by]
+    pairs += counterfactual_accuracies(
+        scores, split.counterfactuals, split.own, metrics=binding, rounds=rounds
+    )
     measurements = [m for m, _ in pairs]
-    spatial = [row for row in table if row.requires == "space"]
+    spatial = [metric for metric in table if metric.requires == "space"]
     measurements += space.space_numbers(ranked, split.own, vectors, spatial, rounds=rounds)
     dense = split.judgements[densest]
     measurements += calibration.calibrations(scores, dense, split.own, table, rounds=rounds)
-    rated = [row for row in table if "rated" in row.by]
+    rated = [metric for metric in table if "rated" in metric.by]
     measurements += _measure_correlations(scores, split, vectors, rated, rounds)
     if strict:
         _require_measured(more, usual, measurements, split)
@@ -190,11 +192,15 @@ def _choose_metrics(names: Sequence[str], densest: str) -> tuple[list[Metric], l
         densest: judgements that say most about all pairs.
     """
     more = [registry.load(name) for name in names]
-    named = {(row.name, row.by) for row in more}
-    usual = [row() for row in registry.rows().values() if row.default and (row.name, row.by) not in named]
+    named = {(metric.name, metric.by) for metric in more}
+    usual = [
+        metric()
+        for metric in registry.all_metrics().values()
+        if metric.default and (metric.name, metric.by) not in named
+    ]
     # the truth has parts where it is more than the annotated pairs
     if densest == "own":
-        usual = [row for row in usual if not {"densest", "any"} & set(row.by)]
+        usual = [metric for metric in usual if not {"densest", "any"} & set(metric.by)]
     return usual, more
 
 
@@ -203,14 +209,14 @@ def _require_measured(
 ) -> None:
     """Raise if a metric that was asked for has no number."""
     known = {(m.key.metric, m.key.judgements) for m in measurements}
-    for row in asked:
+    for metric in asked:
         # another metric of this name is measured by other judgements
-        shared = any(other.name == row.name for other in usual)
-        places = {judgements for name, judgements in known if name == row.name}
-        by, has = " or ".join(row.by), ", ".join(split.judgements)
+        shared = any(other.name == metric.name for other in usual)
+        places = {judgements for name, judgements in known if name == metric.name}
+        by, has = " or ".join(metric.by), ", ".join(split.judgements)
         require(
-            places & set(row.by) if shared else places,
-            f"metric {row.name!r} is measured by {by}, and {split.name} has only the judgements {has}",
+            places & set(metric.by) if shared else places,
+            f"metric {metric.name!r} is measured by {by}, and {split.name} has only the judgements {has}",
         )
 
 
@@ -221,30 +227,30 @@ def _evidence_to_walk(
     judgements, scores = dict(split.judgements), ranked.scores
     labels = judgements["own"]
 
-    def rows(*by: str) -> list[Metric]:
-        return [row for row in table if set(by) & set(row.by)]
+    def metrics_by(*by: str) -> list[Metric]:
+        return [metric for metric in table if set(by) & set(metric.by)]
 
-    yield Evidence(scores, labels, split.own, ranked=ranked), rows("own"), None
+    yield Evidence(scores, labels, split.own, ranked=ranked), metrics_by("own"), None
     if split.folds > 1:
-        yield Evidence(scores, labels, split.own, folds=split.folds), rows("own"), None
+        yield Evidence(scores, labels, split.own, folds=split.folds), metrics_by("own"), None
     for name, judged in judgements.items():
         evidence = Evidence(scores, judged, split.own, labels, ranked=ranked)
         if name in CXC:
             within = _ranks_within_sides(split, vectors)
             crossed = Evidence(scores, judged, split.own, name=cxc.NAME, ranked=ranked, within=within)
-            yield crossed, rows(cxc.NAME), None
+            yield crossed, metrics_by(cxc.NAME), None
         if name not in ("own", cxc.NAME):
             graded = ["graded"] if len(np.unique(judged.grades)) > 1 else []
-            yield evidence, rows("others", name, *graded), None
+            yield evidence, metrics_by("others", name, *graded), None
         if name == "exact" and split.level is not None:
             specific = Subset("most specific", captions=split.level == split.level.max(), directions=("t2i",))
-            yield evidence, rows(name), specific
+            yield evidence, metrics_by(name), specific
     dense = judgements[densest_judgements(judgements)]
     parted = Evidence(scores, dense, split.own, labels, ranked=ranked, columns=columns_of(split))
-    yield parted, rows("densest"), None
-    if split.image_graphs is not None and rows("categories"):
+    yield parted, metrics_by("densest"), None
+    if split.image_graphs is not None and metrics_by("categories"):
         classes = category_presence([graph.objects for graph in split.image_graphs])
-        yield Evidence(scores, Categories(classes, split.own), split.own), rows("categories"), None
+        yield Evidence(scores, Categories(classes, split.own), split.own), metrics_by("categories"), None
 
 
 def columns_of(split: Split) -> Columns:
@@ -287,7 +293,7 @@ def _measure_correlations(
     scores: AnyScores,
     split: Split,
     vectors: tuple[Array, Array] | None,
-    rows: Sequence[Metric],
+    metrics: Sequence[Metric],
     rounds: int,
 ) -> list[Measurement]:
     """Return agreement with ratings that list what was rated and leave the rest open; one that is undefined
@@ -307,7 +313,7 @@ def _measure_correlations(
     for values, judged, ways in rated:
         if len(judged.grades):
             measurements += correlation.correlations(
-                values, judged, split.own, directions=ways, rows=rows, rounds=rounds
+                values, judged, split.own, directions=ways, metrics=metrics, rounds=rounds
             )
     return [m for m in measurements if not np.isnan(m.value)]
 

@@ -333,7 +333,7 @@ def choosing_metric(select: str, names: Sequence[str] = ()) -> type[Metric]:
     try:
         return given.get(word) or metrics.member(word)
     except KeyError:
-        require_known(f"select={select!r}: no metric", word, {**metrics.rows(), **given})
+        require_known(f"select={select!r}: no metric", word, {**metrics.all_metrics(), **given})
         raise
 
 

@@ -144,7 +144,7 @@ def _read_rows(
     root: Path | str, notebook: str, tags: Sequence[str]
 ) -> tuple[list[dict[str, Any]], dict[str, str]]:
     """Return a row for each run with numbers, and why others are left out, by their folder."""
-    known = {*metrics.rows(), FIRST}
+    known = {*metrics.all_metrics(), FIRST}
     rows: list[dict[str, Any]] = []
     left_out: dict[str, str] = {}
     for listed in runs.list_runs(root, notebook, tags):
