@@ -24,6 +24,7 @@ from workbench.runs.fields import AllFields, computed_fields
 from workbench.runs.lists import KeptLists
 from workbench.runs.measure import evaluate_split
 from workbench.runs.result import Result
+from workbench.runs.saved_slices import slices_with_queries
 from workbench.runs.slices import CROSS, is_value, read_term, slices_of
 from workbench.runs.ways import WAYS
 
@@ -56,7 +57,7 @@ def slicing_of(split: Split, by: str | Sequence[str], gallery: str) -> dict[str,
     require(not (specs and split.benchmark), whole)
     require_known("gallery: no", gallery, get_args(Gallery), ValueError)
     require(specs or gallery == "whole", f"gallery={gallery!r} belongs to slices; say by which field, by=...")
-    names = list(dict.fromkeys([*split.fields, *computed_fields()]))
+    names = list(dict.fromkeys([*split.fields, *computed_fields(), *slices_with_queries(split)]))
     for spec in specs:
         for term in spec.removeprefix(WITHIN).split(CROSS):
             read_term(names, term.strip())

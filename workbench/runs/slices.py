@@ -3,7 +3,7 @@
 What cuts is typed as a text: ``language`` takes every value of a field, and of a field of many numbers its
 quartiles; ``words:median``, ``:thirds``, ``:quartiles``, ``:fifths`` and ``:tenths`` cut where that share of
 the rows lies below; ``words:>20`` cuts once, ``words:10,20`` several times; ``has:negation`` is whether there
-is any; ``language*category`` crosses two fields. ``by_slice`` measures them.
+is any; ``language*category`` crosses two fields; ``slice:hard`` is a saved slice.
 
 Text queries have the fields of their captions and of their images. An image query has the fields of its
 image; of its captions' fields it has what they share, which is the common value of a category (``(several)``
@@ -26,6 +26,7 @@ from workbench.records import Array, Field, Mask, Rows, Split, Values, require
 from workbench.records.fields import NO, YES
 from workbench.registry import require_known
 from workbench.runs.fields import NEEDS, AllFields, computed_fields
+from workbench.runs.saved_slices import PREFIX
 
 SHARES = {"median": 2, "thirds": 3, "quartiles": 4, "fifths": 5, "tenths": 10}
 USUAL = "quartiles"
@@ -112,6 +113,9 @@ def read_term(names: Collection[str], term: str) -> tuple[str, str]:
     >>> read_term(["words"], "words:median"), read_term(["negation"], "has:negation")
     (('words', 'median'), ('negation', 'has'))
     """
+    if term.startswith(PREFIX):
+        require_known("no saved slice", term, names)
+        return term, ""
     name, rule = term, ""
     if term not in names and ":" in term:
         head, _, tail = term.rpartition(":")

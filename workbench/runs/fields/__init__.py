@@ -11,6 +11,7 @@ from typing import Any
 from workbench.records import Field, Split
 from workbench.registry import Registry
 from workbench.runs.fields.base import NEEDS, ComputedField, Material
+from workbench.runs.saved_slices import slices_with_queries
 
 __all__ = ["NEEDS", "AllFields", "ComputedField", "Material", "computed_fields", "member", "names"]
 
@@ -31,7 +32,7 @@ def computed_fields() -> dict[str, ComputedField]:
 
 
 class AllFields(Mapping[str, Field]):
-    """The fields of a split, and those that can be computed of it, each made at its first use.
+    """The fields of a split, those that can be computed of it, each made at its first use, and saved slices.
 
     Args:
         split: whose fields go before computed ones of the same name.
@@ -41,7 +42,9 @@ class AllFields(Mapping[str, Field]):
     def __init__(self, split: Split, run: Any = None) -> None:
         self.split = split
         self._material = Material(split, run)
-        self._fields = dict(split.fields)
+        saved = {name: part.field(split) for name, part in slices_with_queries(split).items()}
+        self._stored = {**split.fields, **saved}
+        self._fields = dict(self._stored)
 
     @cached_property
     def _makers(self) -> dict[str, ComputedField]:
@@ -50,7 +53,7 @@ class AllFields(Mapping[str, Field]):
         return {
             name: field
             for name, field in computed
-            if name not in self.split.fields and field.applies(self._material)
+            if name not in self._stored and field.applies(self._material)
         }
 
     def __getitem__(self, name: str) -> Field:
@@ -62,7 +65,7 @@ class AllFields(Mapping[str, Field]):
         return name in self._fields or name in self._makers
 
     def __iter__(self) -> Iterator[str]:
-        return iter({**self.split.fields, **self._makers})
+        return iter({**self._stored, **self._makers})
 
     def __len__(self) -> int:
-        return len(self.split.fields) + len(self._makers)
+        return len({**self._stored, **self._makers})
