@@ -13,7 +13,7 @@ from workbench.registry import Registry
 from workbench.runs.fields.base import NEEDS, ComputedField, Material
 from workbench.runs.saved_slices import slices_with_queries
 
-__all__ = ["NEEDS", "AllFields", "ComputedField", "Material", "computed_fields", "member", "names"]
+__all__ = ["NEEDS", "AllFields", "ComputedField", "Material", "computed_fields", "member", "names", "usual_fields"]
 
 _registry = Registry(__name__, ComputedField="base")
 names = _registry.names
@@ -29,6 +29,18 @@ def computed_fields() -> dict[str, ComputedField]:
         for field in offer if isinstance(offer, tuple) else (offer,):
             fields[field.name] = field
     return fields
+
+
+def usual_fields(split: Split) -> list[str]:
+    """Return the names of the fields that are looked at where nobody names any: those of the data, saved
+    slices, and what is computed of captions; not what asks images or a model, or parses captions.
+
+    Args:
+        split: whose fields.
+    """
+    cheap = {"captions", "level"} | ({"graphs"} if split.caption_graphs is not None else set())
+    computed = [name for name, field in computed_fields().items() if field.needs in cheap]
+    return list(dict.fromkeys([*split.fields, *slices_with_queries(split), *computed]))
 
 
 class AllFields(Mapping[str, Field]):
