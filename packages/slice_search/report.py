@@ -17,9 +17,10 @@ from workbench.metrics.blocks import best_items, by_rows
 from workbench.records import Field, Measurement, MetricKey, Rows, Split, Values, require
 from workbench.runs import compare
 from workbench.runs.conditions import rows_of_queries
-from workbench.runs.fields import AllFields, computed_fields
+from workbench.runs.fields import AllFields, usual_fields
 from workbench.runs.opening import open_results, share_split
 from workbench.runs.result import Result
+from workbench.runs.saved_slices import slices_with_queries
 from workbench.runs.ways import WAYS, Way
 
 KEY = str(MetricKey("R", "t2i", k=1))
@@ -230,9 +231,8 @@ def fields_to_search(run: Result, by: Sequence[str] = ()) -> Mapping[str, Field]
     fields = AllFields(run.split, run)
     if by:
         return fields
-    cheap = {"captions", "level"} | ({"graphs"} if run.split.caption_graphs is not None else set())
-    usual = [name for name, field in computed_fields().items() if field.needs in cheap]
-    return {name: fields[name] for name in fields if name in run.split.fields or name in usual}
+    saved = slices_with_queries(run.split)
+    return {name: fields[name] for name in usual_fields(run.split) if name not in saved}
 
 
 def _nothing_to_search(split: Split, minimum: int) -> str:

@@ -29,9 +29,16 @@ def test_a_word_is_a_condition_on_captions_and_on_the_images_they_belong_to():
 
 
 def test_commas_and_signs_of_equality_may_be_part_of_a_value():
-    (condition,) = read_label("place=Bern, Switzerland", ["place"])
+    ((condition,),) = read_label("place=Bern, Switzerland", ["place"])
     assert condition.tests == (("=", "Bern, Switzerland"),)
-    assert [each.field for each in read_label("a=b=c, a<=3", ["a"])] == ["a", "a"]
+    assert [each.field for (each,) in read_label("a=b=c, a<=3", ["a"])] == ["a", "a"]
+
+
+def test_one_of_several_conditions_holds_and_commas_bind_less():
+    data = split()
+    masks = [slice_masks(data, label)["t2i"] for label in ("words<4", "words>5", "language=de")]
+    joined = slice_masks(data, "words<4 or words>5, language=de")["t2i"]
+    assert joined.tolist() == ((masks[0] | masks[1]) & masks[2]).tolist()
 
 
 @pytest.mark.parametrize(

@@ -71,5 +71,5 @@ def test_a_slice_that_is_not_there_is_named_with_the_near_ones(split: Split) -> 
 def test_a_file_that_is_no_slice_is_named(split: Split, tmp_path: Path) -> None:
     (tmp_path / "slices").mkdir()
     (tmp_path / "slices" / "broken.slice.json").write_text('{"name": "broken"}')
-    with pytest.raises(ValueError, match="broken.slice.json is no saved slice"):
+    with pytest.raises(ValueError, match=r"broken\.slice\.json is no saved slice"):
         AllFields(split)

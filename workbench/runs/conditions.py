@@ -2,7 +2,8 @@
 
 ``language=de``, ``words>22``, ``8<words<=14`` and ``negation=no`` are conditions on a field; ``word=red``
 holds for captions with this word, ``shows=snow`` for images whose scene graph has it, and for their captions.
-Several conditions stand between commas and hold together: ``language=de, words>22``.
+Several conditions stand between commas and hold together: ``language=de, words>22``; of those with ``or``
+between them one holds: ``language=de or language=fr, words>22``.
 """
 
 import re
@@ -19,6 +20,8 @@ from workbench.runs.ways import WAYS
 from workbench.text.words import words
 
 WORD, SHOWS = "word", "shows"
+# between conditions of which one holds
+OR = " or "
 NUMBER = r"-?[\d.]+(?:e[-+]?\d+)?"
 COMPARED = re.compile(rf"(>=|<=|>|<)({NUMBER})")
 BETWEEN = re.compile(rf"({NUMBER})<(.+)<=({NUMBER})")
@@ -51,18 +54,20 @@ def slice_masks(split: Split, label: str, *, fields: Mapping[str, Field] | None 
         ValueError: a condition that cannot be read, or that no query meets.
     """
     known = AllFields(split) if fields is None else fields
-    conditions = read_label(label, known)
+    groups = read_label(label, known)
+    conditions = [condition for either in groups for condition in either]
     masks = {}
     for way in WAYS:
-        parts = [_mask_of_condition(split, condition, way, known) for condition in conditions]
+        holds = {each: _mask_of_condition(split, each, way, known) for each in conditions}
+        parts = [np.logical_or.reduce([holds[each] for each in either]) for either in groups]
         masks[str(way)] = np.logical_and.reduce(parts)
     met = any(mask.any() for mask in masks.values())
     require(met, f"no query of {split.name} is in the slice {label!r}{_values_there(conditions, known)}")
     return masks
 
 
-def read_label(label: str, names: Collection[str]) -> list[Condition]:
-    """Return the conditions of a label.
+def read_label(label: str, names: Collection[str]) -> list[list[Condition]]:
+    """Return the conditions of a label: one of each list holds.
 
     Args:
         label: of a slice.
@@ -72,23 +77,38 @@ def read_label(label: str, names: Collection[str]) -> list[Condition]:
         ValueError: it has a part that is none.
 
     >>> read_label("8<words<=14, language=de, at", ["words", "language"])[1]
-    Condition(field='language', tests=(('=', 'de, at'),))
+    [Condition(field='language', tests=(('=', 'de, at'),))]
+    >>> [len(either) for either in read_label("words<=8 or words>14, a=b or c", ["words", "a"])]
+    [2, 1]
     """
-    texts: list[str] = []
-    for part in label.split(JOINT):
-        if texts and _read_condition(part.strip(), names) is None:
-            texts[-1] += JOINT + part  # a comma within a value
+    groups = []
+    for part in _split_at(label, JOINT, names):
+        groups.append([_require_condition(text.strip(), names) for text in _split_at(part, OR, names)])
+    return groups
+
+
+def _split_at(text: str, joint: str, names: Collection[str]) -> list[str]:
+    """Return the parts of a text between joints; a part that begins no condition belongs to the value before
+    it.
+    """
+    parts: list[str] = []
+    for part in text.split(joint):
+        begins = _read_condition(part.split(OR)[0].strip(), names) is not None
+        if parts and not begins:
+            parts[-1] += joint + part
         else:
-            texts.append(part)
-    conditions = []
-    for text in texts:
-        condition = _read_condition(text.strip(), names)
-        if condition is None:
-            name = re.split("[=<>]", text)[0].strip()
-            near = did_you_mean(name, [*names, WORD, SHOWS], "write language=de, words>20 or word=red")
-            raise ValueError(f"{text!r} is no condition on a field; {near}")
-        conditions.append(condition)
-    return conditions
+            parts.append(part)
+    return parts
+
+
+def _require_condition(text: str, names: Collection[str]) -> Condition:
+    """Return one condition, or raise if the text is none."""
+    condition = _read_condition(text, names)
+    if condition is None:
+        name = re.split("[=<>]", text)[0].strip()
+        near = did_you_mean(name, [*names, WORD, SHOWS], "write language=de, words>20 or word=red")
+        raise ValueError(f"{text!r} is no condition on a field; {near}")
+    return condition
 
 
 def query_words(split: Split, direction: str) -> list[set[str]]:

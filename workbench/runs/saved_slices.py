@@ -102,11 +102,12 @@ def saved_slices() -> dict[str, SavedSlice]:
     slices = {}
     for file in sorted((user_folder() / FOLDER).glob(f"*{ENDING}")):
         with reading_errors(file, "is no saved slice", *ERRORS):
-            slices[PREFIX + file.name.removesuffix(ENDING)] = SavedSlice(**json.loads(file.read_text(encoding="utf-8")))
+            slices[PREFIX + file.name.removesuffix(ENDING)] = SavedSlice(
+                **json.loads(file.read_text(encoding="utf-8"))
+            )
     return slices
 
 
 def slices_with_queries(split: Split) -> dict[str, SavedSlice]:
     """Return the saved slices that hold queries of a split, by the name of their field."""
     return {name: part for name, part in saved_slices().items() if len(part.rows(split))}
-

@@ -13,7 +13,16 @@ from workbench.registry import Registry
 from workbench.runs.fields.base import NEEDS, ComputedField, Material
 from workbench.runs.saved_slices import slices_with_queries
 
-__all__ = ["NEEDS", "AllFields", "ComputedField", "Material", "computed_fields", "member", "names", "usual_fields"]
+__all__ = [
+    "NEEDS",
+    "AllFields",
+    "ComputedField",
+    "Material",
+    "computed_fields",
+    "member",
+    "names",
+    "usual_fields",
+]
 
 _registry = Registry(__name__, ComputedField="base")
 names = _registry.names
@@ -39,7 +48,9 @@ def usual_fields(split: Split) -> list[str]:
         split: whose fields.
     """
     cheap = {"captions", "level"} | ({"graphs"} if split.caption_graphs is not None else set())
-    computed = [name for name, field in computed_fields().items() if field.needs in cheap]
+    material = Material(split)
+    offered = computed_fields().items()
+    computed = [name for name, field in offered if field.needs in cheap and field.applies(material)]
     return list(dict.fromkeys([*split.fields, *slices_with_queries(split), *computed]))
 
 
