@@ -1,7 +1,7 @@
 """Slices with names: queries that somebody selected, kept in a file, which cut again as ``slice:NAME``.
 
-``slices/NAME.slice.json`` in the folder of the user lists the ids of the queries: of captions, or of images. As a
-field it says of each caption or image whether it is among them.
+``slices/NAME.slice.json`` in the folder of the user lists the ids of the queries: of captions, or of images.
+As a field it says of each caption or image whether it is among them.
 """
 
 import json
