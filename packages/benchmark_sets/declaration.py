@@ -92,6 +92,7 @@ class Declaration(Strict):
         languages: of the captions, where a language has to be chosen.
         bias: what is known to be wrong with it, in a sentence or two.
         reading: what is read otherwise than the authors do, in a sentence; empty = nothing.
+        frozen: ids and checksums of a set of one's own, see ``workbench.data.cards``; empty = none.
     """
 
     name: str
@@ -110,6 +111,7 @@ class Declaration(Strict):
     languages: tuple[str, ...] = ()
     bias: str
     reading: str = ""
+    frozen: str = ""
 
     @field_validator("scores")
     @classmethod
@@ -162,8 +164,17 @@ def declaration(name: str) -> Declaration:
         ValueError: the file is no declaration.
     """
     require_known("no benchmark", name, names())
-    file = FOLDER / f"{name}.yaml"
+    read = read_declaration(FOLDER / f"{name}.yaml")
+    require(read.name == name, f"{name}.yaml declares {read.name!r}")
+    return read
+
+
+def read_declaration(file: Path) -> Declaration:
+    """Read a declaration.
+
+    Raises:
+        ValueError: the file is none; the message names what is wrong.
+    """
     content: Any = parse_yaml(read_text(file), file.name)
     read: Declaration = validate(content, Declaration, file.name, "is no declaration")
-    require(read.name == name, f"{file.name} declares {read.name!r}")
     return read

@@ -7,8 +7,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from benchmark_sets.declaration import Declaration, Pair, declaration
+from benchmark_sets.declaration import Declaration, Pair, declaration, read_declaration
 from benchmark_sets.reading import Example, read_examples
+from workbench.data.cards import compare_with_frozen
 from workbench.data.loader import Loader, loader
 from workbench.data.reading import Problems, Row, find_root, to_split, usable_rows
 from workbench.io import resolve_input
@@ -24,13 +25,28 @@ def make_loader(name: str) -> Loader:
     Args:
         name: of its declaration.
     """
-    declared = declaration(name)
-    return _loader_by_language(declared) if declared.languages else _make_loader(declared)
+    return _loader(declaration(name))
 
 
-def _make_loader(declared: Declaration) -> Loader:
+def loader_of_file(file: Path) -> Loader:
+    """Make the loader of a declaration of one's own, whose files lie beside it where no folder is named.
+
+    Args:
+        file: the declaration.
+
+    Raises:
+        ValueError: the file is none.
+    """
+    return _loader(read_declaration(file), file)
+
+
+def _loader(declared: Declaration, file: Path | None = None) -> Loader:
+    return _loader_by_language(declared, file) if declared.languages else _make_loader(declared, file)
+
+
+def _make_loader(declared: Declaration, file: Path | None) -> Loader:
     @loader(about=declared.about)
-    def load(*, split: Literal["test"] = "test", root: str | None = None, images: str = "") -> Split:
+    def load(*, split: Literal["", "test"] = "test", root: str | None = None, images: str = "") -> Split:
         """Load a benchmark that is declared.
 
         Args:
@@ -38,15 +54,15 @@ def _make_loader(declared: Declaration) -> Loader:
             root: folder of its files; default ``WORKBENCH_DATA`` and its name.
             images: folder of its images, where they lie elsewhere.
         """
-        return load_declared(declared, split, root, images)
+        return load_declared(declared, split or "test", root, images, file=file)
 
     return load
 
 
-def _loader_by_language(declared: Declaration) -> Loader:
+def _loader_by_language(declared: Declaration, file: Path | None) -> Loader:
     @loader(about=declared.about)
     def load(
-        *, language: str = "", split: Literal["test"] = "test", root: str | None = None, images: str = ""
+        *, language: str = "", split: Literal["", "test"] = "test", root: str | None = None, images: str = ""
     ) -> Split:
         """Load a benchmark that is declared, in one language.
 
@@ -59,13 +75,18 @@ def _loader_by_language(declared: Declaration) -> Loader:
         known = ", ".join(declared.languages)
         require(language, f"{declared.name}: choose a language by language=..., one of {known}")
         require_known(f"{declared.name}: no language", language, declared.languages, ValueError)
-        return load_declared(declared, split, root, images, language)
+        return load_declared(declared, split or "test", root, images, language, file)
 
     return load
 
 
 def load_declared(
-    declared: Declaration, split: str, root: str | None, images: str, language: str = ""
+    declared: Declaration,
+    split: str,
+    root: str | None,
+    images: str,
+    language: str = "",
+    file: Path | None = None,
 ) -> Split:
     """Load a benchmark.
 
@@ -75,12 +96,15 @@ def load_declared(
         root: folder of its files.
         images: folder of its images; empty = as declared.
         language: of its captions, where it has several.
+        file: of a declaration of one's own.
 
     Raises:
         FileNotFoundError: a file or an image is missing; the message says where to get it.
         ValueError: a row is malformed; the message names file, row and column.
     """
     needed = [] if images else [declared.images]
+    if file and root is None:
+        root = str(file.parent)
     folder = find_root(declared.name, root, needed, declared.remedy)
     image_folder = resolve_input(Path(images)) if images else folder / declared.images
     examples, notes = read_examples(declared, folder, image_folder, language)
@@ -95,6 +119,8 @@ def load_declared(
         loaded = replace(loaded, fields={**loaded.fields, "language": column})
     if declared.task == "comparisons":
         loaded = replace(loaded, benchmark=_make_benchmark(declared, examples, loaded))
+    if declared.frozen:
+        loaded = compare_with_frozen(loaded, declared.frozen, file.name if file else declared.name)
     return loaded
 
 

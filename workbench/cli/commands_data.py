@@ -26,25 +26,31 @@ def data(
     parameter: Pairs = None,
     split: str = "",
     out: Annotated[str, typer.Option(help="Write captions and fields here: .csv, .json or .parquet.")] = "",
+    card: Annotated[
+        bool, typer.Option("--card", help="Write card.yaml beside the data, by which others measure.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Describe a data set by name or path: size, fields and notes.
 
     Without --split it takes the test split of a name, or all that lies at a path. It also lists what is
     doubtful there, such as one image under two names. Fields are columns that no reader needs, and what is
-    computed when it is asked for; `evaluate --by FIELD` measures their slices.
+    computed when it is asked for; `evaluate --by FIELD` measures their slices. The card declares how the data
+    are read and freezes ids and checksums; `evaluate --data card.yaml` then says what differs.
     """
+    from workbench.data.cards import OF_OWNER
     from workbench.data.opening import doubts
     from workbench.runs.caption_tables import caption_table
+    from workbench.runs.data_card import write_card
     from workbench.runs.fields import AllFields
 
     if out:
         require_table_name(out)
         require_writable(out)
     options = parameters.read_data_options(parse_pairs(parameter))
-    if path := wb.data.path_of(name):
-        options = {"check_images": False, **options}
-    loaded: Split = wb.load_data(name, split=split or ("all" if path else "test"), **options)
+    path = wb.data.path_of(name)
+    whole = path and not card and wb.data.member(name).takes("layout")
+    loaded = _load(name, split or ("all" if whole else ""), options)
     about = {
         "name": loaded.name,
         **loaded.fingerprint(),
@@ -60,7 +66,20 @@ def data(
     if out:
         about["table"] = str(write_table(out, caption_table(loaded)))
         lines.append(about["table"])
+    if card:
+        written = write_card(name, loaded, **options)
+        about["card"] = str(written)
+        lines.append(f"{written}: fill in {', '.join(OF_OWNER)}; then `workbench evaluate --data {written}`")
     emit(about, as_json, lines)
+
+
+def _load(name: str, split: str, options: dict[str, Any]) -> "Split":
+    """Load what a name or a path stands for; of a path, images are not read now."""
+    if not wb.data.path_of(name):
+        return wb.load_data(name, split=split or "test", **options)
+    if wb.data.member(name).takes("check_images"):
+        options = {"check_images": False, **options}
+    return wb.load_data(name, split=split, **options)
 
 
 def _field_lines(fields: "Sequence[Field]") -> list[str]:

@@ -10,6 +10,7 @@ layout          what is read
 ``texts``       a ``.txt`` beside each image, a caption a line
 ``datasets``    what ``save_to_disk`` of the library ``datasets`` writes
 ``flickr8k``    the folder of that name of the registry, and ``hierarcaps``
+``.yaml``       a card of data, see ``cards``
 ==============  =======================================================================================
 """
 
@@ -23,7 +24,7 @@ from typing import Any, Literal, NamedTuple
 
 import pandas as pd
 
-from workbench.data import flickr8k, hierarcaps, layouts
+from workbench.data import cards, flickr8k, hierarcaps, layouts
 from workbench.data.coco import FOLDED, FOLDS
 from workbench.data.columns import column_of, has_image_and_caption, matching_columns
 from workbench.data.images import image_endings, is_visible
@@ -89,6 +90,8 @@ class Way(NamedTuple):
 
 def loader_at(path: Path) -> Loader:
     """Return what loads the data at a path, so that its options can be checked before."""
+    if path.suffix in cards.SUFFIXES and path.is_file():
+        return cards.loader_of(path, loader_at)
 
     @loader(positives=("own", SAME))
     def load(  # noqa: PLR0913 - options that a person gives by name
@@ -117,10 +120,9 @@ def loader_at(path: Path) -> Loader:
             check_images: read every image now; otherwise a broken one is found when it is opened.
             require_images: whether images have to be there; vectors of them need none.
         """
-        above = path.parent.parent if path.parent.name == "annotations" else path.parent
-        base, name = (above, path.name) if path.is_file() else (path, table)
+        base, name = place_of(path, table)
         ask = Ask(base, split, name, images, columns, Problems(on_error), layout, require_images)
-        way = _choose_way(path, ask, regions)
+        way = choose_way(path, ask, regions)
         read = way.read(ask)
         read = replace(read, notes=(f"read as {way.layout}: {way.what}", *read.notes))
         if isinstance(read, Split):
@@ -128,6 +130,19 @@ def loader_at(path: Path) -> Loader:
         return _with_folds(_with_regions(read, ask, regions, check_images), read, way)
 
     return load
+
+
+def place_of(path: Path, table: str = "") -> tuple[Path, str]:
+    """Return the folder in which data are looked for, and the name or path of the file to read there, if any.
+
+    Args:
+        path: a folder, or a file of it.
+        table: to read in a folder.
+    """
+    if path.is_dir():
+        return path, table
+    above = path.parent.parent if path.parent.name == "annotations" else path.parent
+    return above, path.name
 
 
 def _with_folds(split: Split, read: Reading, way: Way) -> Split:
@@ -171,7 +186,7 @@ def _with_regions(read: Reading, ask: Ask, regions: str, check_images: bool) -> 
     return replace(split, regions=features, open_boxes=features.boxes, notes=notes)
 
 
-def _choose_way(path: Path, ask: Ask, regions: str) -> Way:
+def choose_way(path: Path, ask: Ask, regions: str) -> Way:
     """Return the one way to read a place.
 
     Raises:

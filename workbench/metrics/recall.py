@@ -85,9 +85,24 @@ def random_hit(ranks: Ranks, k: int) -> Values:
     [0.833333]
     """
     listed = np.bincount(ranks.query, minlength=len(ranks.counts))
-    left = ranks.gallery - np.arange(min(k, ranks.gallery))[:, None]
-    missed: Values = np.prod(np.maximum(left - listed, 0) / left, axis=0)
-    return np.where(ranks.counts > 0, 1 - missed, np.nan)
+    return np.where(ranks.counts > 0, chance_of_hit(listed, ranks.gallery, k), np.nan)
+
+
+def chance_of_hit(relevant: Rows, gallery: int, k: int) -> Values:
+    """Return ``(queries,)`` chance that ``k`` items drawn of a gallery, without replacement, hold a relevant
+    one.
+
+    Args:
+        relevant: ``(queries,)`` how many are.
+        gallery: number of items.
+        k: how many are drawn.
+
+    >>> chance_of_hit(np.array([1, 2]), 4, 2).round(6).tolist()
+    [0.5, 0.833333]
+    """
+    left = gallery - np.arange(min(k, gallery))[:, None]
+    missed: Values = np.prod(np.maximum(left - relevant, 0) / left, axis=0)
+    return 1 - missed
 
 
 def recall(ranks: Ranks, k: int | None = None) -> Values:

@@ -156,7 +156,8 @@ def measurement_rows(measurements: Iterable[Any]) -> list[dict[str, str]]:
 
 
 def remarks(measurements: Iterable[Any]) -> list[str]:
-    """Explain what a table of numbers cannot show: R@K beside recall@K, and which intervals are Wilson's.
+    """Explain what a table of numbers cannot show: R@K beside recall@K, which intervals are Wilson's, and
+    what intervals draw.
 
     Args:
         measurements: as for ``measurement_rows``.
@@ -178,7 +179,7 @@ def remarks(measurements: Iterable[Any]) -> list[str]:
 
 
 def _reference_lines(measurements: Iterable[Any]) -> list[str]:
-    """Say of each number what simpler things reach, and how many ties it has."""
+    """Say of each number what simpler things reach and how many ties it has, and what intervals draw."""
     lines = []
     for label, contract in _pairs(measurements):
         beside = contract.get("beside", {})
@@ -188,9 +189,8 @@ def _reference_lines(measurements: Iterable[Any]) -> list[str]:
             # several models in one table have ties of their own
             name = f"{contract['run']}, {label}" if "run" in contract else label
             lines.append("; ".join(filter(None, [f"beside {name}: {', '.join(reached)}", ties])))
-    units = [contract.get("unit") for _, contract in _pairs(measurements) if contract.get("beside")]
-    if lines:
-        lines.append(f"a resample draws {units[0]}")
+    units = [contract.get("unit") for _, contract in _pairs(measurements) if contract.get("low") is not None]
+    lines += [f"intervals draw {unit}" for unit in units if unit]
     # two models have the same beside a number
     return list(dict.fromkeys(lines))
 

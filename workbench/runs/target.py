@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from workbench import data as datasets
+from workbench.data.cards import is_card
 from workbench.io import parse_json, read_options
 from workbench.records import require
 from workbench.registry import Count, check_options
@@ -53,7 +54,8 @@ class Target(Section):
         """Read a line of a terminal.
 
         Args:
-            text: a name of the data registry, a JSON or YAML file of the fields, or the fields as JSON.
+            text: a name of the data registry, a JSON or YAML file of the fields, a card of data, or the
+                fields as JSON.
             options: merged over those of the data set.
             split: goes before that of the file.
 
@@ -63,8 +65,8 @@ class Target(Section):
         values = {"data": text}
         if text.startswith("{"):
             values = parse_json(text, f"--data {text!r:.60}", "is not JSON")
-        elif Path(text).suffix in FILES:
-            values = read_options(text)
+        elif Path(text).suffix in FILES and not is_card(content := read_options(text)):
+            values = content
         over: dict[str, Any] = {"data": dict(options)} if options else {}
         if split:
             over["split"] = split

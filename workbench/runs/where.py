@@ -53,7 +53,9 @@ def read_data(
         data = Target(data=data, split=split)
     if isinstance(data, Target):
         if place := datasets.path_of(data.data.name):
-            whole = {"name": str(place.resolve()), **unnamed, **data.data.options}
+            loader = datasets.member(str(place.resolve()))
+            taken = {name: value for name, value in unnamed.items() if loader.takes(name)}
+            whole = {"name": str(place.resolve()), **taken, **data.data.options}
             data = Target(data=whole, split=data.split, images=data.images)
         return load_target(model.config, data), data
     named = {"split": split} if split else {}

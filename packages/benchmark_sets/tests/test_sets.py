@@ -8,18 +8,20 @@ from importlib.metadata import entry_points
 
 import numpy as np
 import pytest
-from benchmark_sets.declaration import declaration, names
+from benchmark_sets.declaration import FOLDER, declaration, names
 from benchmark_sets.orders import shuffles
-from benchmark_sets.tests.layouts import LAYOUTS, PAIRS
+from benchmark_sets.tests.layouts import LAYOUTS, PAIRS, draw, write_lines
+from typer.testing import CliRunner
 
 import workbench as wb
 from workbench import data
+from workbench.cli import app
 from workbench.metrics.declared import declared_numbers
 
 COMPARISONS = [name for name in names() if declaration(name).task == "comparisons"]
 RETRIEVAL = [name for name in names() if declaration(name).task == "retrieval"]
 # column that is taken away -> what the message names
-FILES = {"colorswap": None, "mmvp_vlm": None, "flickr30k_cn": None, "urban1k": None}
+NO_ROWS = {"colorswap": None, "mmvp_vlm": None, "flickr30k_cn": None, "urban1k": None}
 
 
 def load(name, place, **options):
@@ -148,7 +150,7 @@ def broken(place, name):
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in names() if name not in FILES and declaration(name).rows.form != "lines"]
+    "name", [name for name in names() if name not in NO_ROWS and declaration(name).rows.form != "lines"]
 )
 def test_a_row_without_a_column_is_named_by_file_and_row(name, tmp_path):
     LAYOUTS[name](tmp_path)
@@ -253,3 +255,25 @@ def test_runs_on_a_benchmark_have_a_table_on_the_leaderboard_ordered_by_its_firs
     page = made.html.read_text()
     assert "text score" in page
     assert page.index("better") < page.index("worse")
+
+
+def test_a_declaration_of_ones_own_is_loaded_by_its_path_and_can_be_frozen(tmp_path):
+    LAYOUTS["winoground"](tmp_path / "data")
+    file = tmp_path / "data" / "mine.yaml"
+    text = (FOLDER / "winoground.yaml").read_text()
+    file.write_text(text.replace("name: winoground", "name: mine"))
+    split = data.load(str(file))
+    assert split.name == "mine/test"
+    done = CliRunner().invoke(app, ["data", str(file), "--card"])
+    assert done.exit_code == 0, done.output
+    frozen = tmp_path / "data" / "mine.frozen.yaml"
+    assert "as mine.frozen.yaml froze it: 12 images, 12 captions" in data.load(str(frozen)).notes
+    # an example that came later is left out with all its comparisons
+    lines = (tmp_path / "data" / "examples.jsonl").read_text().splitlines()
+    later = json.loads(lines[0]) | {"image_0": "later_0", "image_1": "later_1"}
+    draw(tmp_path / "data" / "images", "later_0.png", "later_1.png")
+    write_lines(tmp_path / "data" / "examples.jsonl", [*lines, json.dumps(later)])
+    again = data.load(str(frozen))
+    assert again.benchmark.drawn_with.tolist() == list(range(6))
+    assert "2 images that mine.frozen.yaml does not have, left out: later_0.png, later_1.png" in again.notes
+    assert len(data.load(str(file)).benchmark.drawn_with) == 7
