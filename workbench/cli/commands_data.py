@@ -39,10 +39,8 @@ def data(
     are read and freezes ids and checksums; `evaluate --data card.yaml` then says what differs.
     """
     from workbench.data.cards import OF_OWNER
-    from workbench.data.opening import doubts
     from workbench.runs.caption_tables import caption_table
     from workbench.runs.data_card import write_card
-    from workbench.runs.fields import AllFields
 
     if out:
         require_table_name(out)
@@ -51,15 +49,7 @@ def data(
     path = wb.data.path_of(name)
     whole = path and not card and wb.data.member(name).takes("layout")
     loaded = _load(name, split or ("all" if whole else ""), options)
-    about = {
-        "name": loaded.name,
-        **loaded.fingerprint(),
-        "judgements": sorted(loaded.judgements),
-        "notes": list(loaded.notes),
-        **({"doubtful": doubts(loaded)} if path else {}),
-        "fields": [field.row() for field in loaded.fields.values()],
-        "computed": [field for field in AllFields(loaded) if field not in loaded.fields],
-    }
+    about = _describe(loaded, at_path=path is not None)
     said = {name.replace("_", " "): _plain_value(value) for name, value in about.items() if name not in BELOW}
     said["fields on demand"] = _plain_value(about["computed"])
     lines = [*align_columns(said.items()), *_field_lines(list(loaded.fields.values()))]
@@ -80,6 +70,23 @@ def _load(name: str, split: str, options: dict[str, Any]) -> "Split":
     if wb.data.member(name).takes("check_images"):
         options = {"check_images": False, **options}
     return wb.load_data(name, split=split, **options)
+
+
+def _describe(loaded: "Split", *, at_path: bool) -> dict[str, Any]:
+    """Return what is known of a split; of data at a path also what is doubtful."""
+    from workbench.data.opening import doubts
+    from workbench.runs.fields import AllFields
+
+    doubtful = {"doubtful": doubts(loaded)} if at_path else {}
+    return {
+        "name": loaded.name,
+        **loaded.fingerprint(),
+        "judgements": sorted(loaded.judgements),
+        "notes": list(loaded.notes),
+        **doubtful,
+        "fields": [field.row() for field in loaded.fields.values()],
+        "computed": [field for field in AllFields(loaded) if field not in loaded.fields],
+    }
 
 
 def _field_lines(fields: "Sequence[Field]") -> list[str]:

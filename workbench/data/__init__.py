@@ -63,9 +63,12 @@ def member(name: str) -> Loader:
         except KeyError as error:
             raise KeyError(f"{error.args[0]}; and there is no file or folder {name}") from None
         return entry if isinstance(entry, Loader) else Loader(entry)
-    from workbench.data.opening import loader_at  # slow to import
+    # slow to import
+    from workbench.data import cards, opening
 
-    return loader_at(path)
+    if path.suffix in cards.SUFFIXES and path.is_file():
+        return cards.loader_of(path)
+    return opening.loader_at(path)
 
 
 @door("load_data")

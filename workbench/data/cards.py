@@ -9,7 +9,7 @@ the loader of a file.
 import csv
 import hashlib
 import io
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -19,6 +19,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from workbench.data.loader import Loader, loader
+from workbench.data.opening import loader_at
 from workbench.data.reading import Name
 from workbench.formatting import format_count, format_some
 from workbench.io import read_options, resolve_input, validate
@@ -73,12 +74,11 @@ def is_card(content: Any) -> bool:
     return isinstance(content, dict) and MARK in content
 
 
-def loader_of(file: Path, loader_at: Callable[[Path], Loader]) -> Loader:
+def loader_of(file: Path) -> Loader:
     """Return the loader of a card.
 
     Args:
         file: the card.
-        loader_at: gives the loader of a folder.
 
     Raises:
         ValueError: the file is no card; the message names what is wrong.

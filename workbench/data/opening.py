@@ -10,7 +10,6 @@ layout          what is read
 ``texts``       a ``.txt`` beside each image, a caption a line
 ``datasets``    what ``save_to_disk`` of the library ``datasets`` writes
 ``flickr8k``    the folder of that name of the registry, and ``hierarcaps``
-``.yaml``       a card of data, see ``cards``
 ==============  =======================================================================================
 """
 
@@ -24,7 +23,7 @@ from typing import Any, Literal, NamedTuple
 
 import pandas as pd
 
-from workbench.data import cards, flickr8k, hierarcaps, layouts
+from workbench.data import flickr8k, hierarcaps, layouts
 from workbench.data.coco import FOLDED, FOLDS
 from workbench.data.columns import column_of, has_image_and_caption, matching_columns
 from workbench.data.images import image_endings, is_visible
@@ -90,8 +89,6 @@ class Way(NamedTuple):
 
 def loader_at(path: Path) -> Loader:
     """Return what loads the data at a path, so that its options can be checked before."""
-    if path.suffix in cards.SUFFIXES and path.is_file():
-        return cards.loader_of(path, loader_at)
 
     @loader(positives=("own", SAME))
     def load(  # noqa: PLR0913 - options that a person gives by name
