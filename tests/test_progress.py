@@ -117,21 +117,21 @@ def test_a_model_of_ones_own_embeds_with_lines(looked_at, monkeypatch):
 
 def test_nothing_is_shown_within_a_choice_against_it(monkeypatch, capsys):
     monkeypatch.setattr(progress, "LINE_SECONDS", 0.0)
-    with progress.choice(shown=False), Task("work", 2, "images") as task:
+    with progress.showing(shown=False), Task("work", 2, "images") as task:
         task.update()
         progress.note("epoch 1")
     assert capsys.readouterr().err == ""
-    assert progress.is_wanted()
+    assert progress.is_shown()
 
 
 @pytest.mark.parametrize(("words", "shown"), [(["--json"], False), (["--quiet"], False), ([], True)])
 def test_json_and_quiet_turn_progress_off_for_the_verb_alone(words, shown, monkeypatch, tmp_path):
     seen = []
-    monkeypatch.setattr("workbench.runs.store.list_runs", lambda *_: seen.append(progress.is_wanted()) or [])
+    monkeypatch.setattr("workbench.runs.store.list_runs", lambda *_: seen.append(progress.is_shown()) or [])
     monkeypatch.chdir(tmp_path)
     CliRunner().invoke(app, ["ls", *words])
     assert seen == [shown]
-    assert progress.is_wanted()
+    assert progress.is_shown()
 
 
 def test_the_tasks_of_a_kernel_are_read_by_whoever_runs_it(tmp_path, monkeypatch):
@@ -139,7 +139,7 @@ def test_the_tasks_of_a_kernel_are_read_by_whoever_runs_it(tmp_path, monkeypatch
     monkeypatch.setenv(progress.REPORT, str(file))
     with Task("training", 4, "steps") as task:
         task.update()
-        progress._display.look()
+        progress._display.refresh()
         (state,) = progress.read_states(file)
         assert (state.what, state.count, state.total) == ("training", 1, 4)
     assert progress.read_states(file) == []

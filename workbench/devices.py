@@ -7,7 +7,7 @@ A command or the setup cell of a notebook makes it; without one, a GPU is taken 
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
-from workbench.registry import door, require
+from workbench.registry import check_arguments, require
 
 if TYPE_CHECKING:
     import torch
@@ -18,7 +18,7 @@ FOLLOWING = ("", "auto")
 _choice = {"device": "auto", "precision": "auto"}
 
 
-@door("use_device")
+@check_arguments("use_device")
 def use(device: str = "auto", precision: str = "auto") -> None:
     """Choose for the process.
 

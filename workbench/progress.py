@@ -152,7 +152,7 @@ class Task:
         """
         self.count += number
         self.detail = self.detail if detail is None else detail
-        _display.touch()
+        _display.refresh_if_due()
 
     def states(self) -> list[State]:
         """Return the task as it is now, and what is shown below it."""
@@ -389,7 +389,7 @@ class Display:
                 other.detail = "" if other.background else other.detail
             self.tasks.append(task)
         if not self.medium.threaded:
-            self.look()
+            self.refresh()
 
     def remove(self, task: Task) -> None:
         """Show a task no longer."""
@@ -397,16 +397,16 @@ class Display:
             self.tasks.remove(task)
             self.medium.ended(task.states()[0])
             if not self.medium.threaded or not self.tasks:
-                self.look()
+                self.refresh()
             if not self.tasks:
                 self.close()
 
-    def touch(self) -> None:
+    def refresh_if_due(self) -> None:
         """Look, if no thread does and the last look is old."""
         if not self.medium.threaded and clock() - self.looked >= self.medium.every:
-            self.look()
+            self.refresh()
 
-    def look(self) -> None:
+    def refresh(self) -> None:
         """Show the tasks as they are now."""
         with self.lock:
             self.looked = clock()
@@ -429,7 +429,7 @@ class Display:
         while not ended.wait(medium.every):
             with self.lock:
                 if not ended.is_set():
-                    self.look()
+                    self.refresh()
 
 
 _display = Display()
@@ -463,20 +463,20 @@ def read_states(file: Path | str) -> list[State]:
     return []
 
 
-def is_wanted() -> bool:
+def is_shown() -> bool:
     """Return whether progress is shown."""
     return _display.wanted
 
 
-def stop() -> None:
+def turn_off() -> None:
     """Show no progress from now on, as where JSON is printed."""
     _display.wanted = False
     _display.close()
 
 
 @contextmanager
-def choice(*, shown: bool = True) -> Iterator[None]:
-    """Show no progress within, unless it is shown; what ``stop`` does within ends with it."""
+def showing(*, shown: bool = True) -> Iterator[None]:
+    """Show no progress within, unless it is shown; what ``turn_off`` does within ends with it."""
     before = _display.wanted
     _display.wanted = before and shown
     try:

@@ -100,14 +100,14 @@ def require_known(
         raise kind(f"{what} {name!r}; {did_you_mean(name, names)}{remedy}")
 
 
-def door(name: str, remedy: str = "") -> Callable[[Callable[P, T]], Callable[P, T]]:
+def check_arguments(name: str, remedy: str = "") -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Make a public function refuse arguments that it does not take by the name that users know it by.
 
     Args:
         name: of the function, e.g. ``"train"``.
         remedy: what is said of a keyword that is near to none.
 
-    >>> @door("paint")
+    >>> @check_arguments("paint")
     ... def inner(colour: str = "") -> None: ...
     >>> inner(color="red")
     Traceback (most recent call last):
@@ -213,7 +213,7 @@ class Registry:
             raise TypeError(f"{self.kind}: {name!r} is {member!r}; derive it from {wanted}")
         return member
 
-    def takers(self, option: str) -> dict[str, Any]:
+    def members_with_option(self, option: str) -> dict[str, Any]:
         """Find the members that take an option, by name, which imports them all."""
         members = {name: self.member(name) for name in self.names()}
         return {name: member for name, member in members.items() if option in options_of(member)}
@@ -352,7 +352,7 @@ def check_value(where: str, value: Any, kind: Any) -> None:
             tuple(value) if get_origin(kind) is tuple and isinstance(value, list) else value
         )
     except ValidationError as error:
-        raise refusal(where, value, error.errors()) from None
+        raise describe_error(where, value, error.errors()) from None
 
 
 def class_of(value: Any) -> str:
@@ -410,7 +410,7 @@ def _distance(error: Any) -> int:
     return 2 if error["type"].endswith(TYPES) else 1
 
 
-def refusal(where: str, value: Any, errors: Sequence[Any]) -> Exception:
+def describe_error(where: str, value: Any, errors: Sequence[Any]) -> Exception:
     """Return the first thing that is wrong, choices before types, with the path to it and what it may be.
 
     Args:

@@ -119,7 +119,7 @@ def measure_variants(
             measurements.append(number)
             rows = np.arange(len(first.image_ids)) if number.key.direction == "i2t" else split.own
             columns.setdefault(number.label, []).append((values, rows))
-        cut, most = model.cut(source)
+        cut, most = model.count_truncated(source)
         note = f"{name}: {format_count(cut, 'caption')} cut at {most} tokens" if cut else ""
         variants.append(Variant(name, measurements, note))
     if mean and len(variants) > 1:

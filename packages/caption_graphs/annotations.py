@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from workbench.io import parse_json, read_csv, read_text, reading_errors, with_home
+from workbench.io import expand_home, parse_json, read_csv, read_text, reading_errors
 from workbench.records import SceneGraph, require
 from workbench.text.tuple_f1 import PARTS, TupleScore, tuple_scores
 
@@ -58,7 +58,7 @@ def read_annotated(file: Path | str, root: Path | str = "", part: Part = "test")
         ValueError: a caption is absent, or its text is not the one that was annotated.
     """
     rows = [row for row in records(file) if row["part"] == part]
-    base = with_home(root or os.environ.get("WORKBENCH_DATA", ""))
+    base = expand_home(root or os.environ.get("WORKBENCH_DATA", ""))
     drawn = dict.fromkeys(row["source"] for row in rows)
     known = {source: texts(base / TEXTS[source], source) for source in drawn}
     graphs = tuple(SceneGraph.from_lists(row["objects"], row["attributes"], row["relations"]) for row in rows)

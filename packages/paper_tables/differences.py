@@ -79,7 +79,7 @@ def _kept_values(by_row: Mapping[str, Sequence[runs.Run]]) -> Kept:
 
 
 def _have_same_rows(base: ByQuery, by_seed: Mapping[str, ByQuery]) -> bool:
-    return all(map(base.same_rows, by_seed.values()))
+    return all(map(base.has_same_rows, by_seed.values()))
 
 
 def _is_answered(kept: Kept, key: str) -> bool:

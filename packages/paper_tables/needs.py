@@ -14,7 +14,7 @@ from workbench import assets, data
 from workbench.assets.text_models import PACKAGE
 from workbench.encoders.words import PACKAGE as VECTORS
 from workbench.execution.grid import PAPER
-from workbench.io import with_home
+from workbench.io import expand_home
 from workbench.runs.spellings import fields, mapping_of, name_of, options_of
 
 # files of a model on the hub, any of which holds its weights
@@ -55,7 +55,7 @@ def _missing_options(group: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """
     model, start = str(group.get("model", "")), str(group.get("pretrained", ""))
     words = str(group.get("features") or group.get("name") or "")
-    there = start in ("", VECTORS, *assets.model_names()) or with_home(start).is_file()
+    there = start in ("", VECTORS, *assets.model_names()) or expand_home(start).is_file()
     if model and not there:
         known = open_clip.get_pretrained_cfg(model, start) or {}
         hub = str(known.get("hf_hub", "")).rpartition("/")[0]
@@ -65,7 +65,7 @@ def _missing_options(group: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     elif not there:
         yield f"word vectors {start}: no such file; {GLOVE}; put it here, or name the file", "pretrained"
     read = "features" in group or group.get("kind") == "features"
-    if read and words not in ("", PACKAGE) and not with_home(words).is_dir() and not _is_cached(words):
+    if read and words not in ("", PACKAGE) and not expand_home(words).is_dir() and not _is_cached(words):
         yield (
             f"text encoder {words}: not in the hub's cache; `hf download {words}` puts it there, or name its "
             "folder",

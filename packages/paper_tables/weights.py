@@ -71,9 +71,9 @@ def weights_of_run(run: Result, images: Sequence[int]) -> list[PartWeights]:
     rows = []
     for image in images:
         captions = np.flatnonzero(run.split.own == image)
-        batch = batches.move_batch(source.of_images(np.array([image])), model.device)
+        batch = batches.move_batch(source.image_batch(np.array([image])), model.device)
         regions = weighing.image.weights("image", batch)[0][0].float().cpu().numpy()
-        batch = batches.move_batch(source.of_captions(captions), model.device)
+        batch = batches.move_batch(source.caption_batch(captions), model.device)
         words, real = weighing.text.weights("text", batch)
         weights = [line[there].tolist() for line, there in zip(words.float().cpu(), real.cpu(), strict=True)]
         rows.append(_weights_of_image(run, int(image), regions, _words_with_weights(run, captions, weights)))
@@ -90,7 +90,9 @@ def _weights_of_image(run: Result, row: int, regions: Array, captions: Sequence[
 def _words_with_weights(run: Result, captions: Rows, weights: Sequence[Sequence[float]]) -> list[Words]:
     """Return the words of captions with their weights; parts that are no words are numbered."""
     try:
-        texts = cast(EncoderModel, run.model).spelt([run.split.captions[row] for row in captions.tolist()])
+        texts = cast(EncoderModel, run.model).token_texts(
+            [run.split.captions[row] for row in captions.tolist()]
+        )
     except NotImplementedError:
         texts = [_number_parts(len(line)) for line in weights]
     # an encoder that reads a sign of its own at the front may give it no part

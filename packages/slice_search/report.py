@@ -140,7 +140,7 @@ class SliceReport:
         """Return ``(N,)`` first item of each of these queries."""
         scores = by_rows(run.any_scores())
         side = scores if self.direction == "i2t" else scores.T
-        return np.asarray(best_items(side.cut(rows, np.arange(side.shape[1])), 1)[1][:, 0])
+        return np.asarray(best_items(side.select(rows, np.arange(side.shape[1])), 1)[1][:, 0])
 
     def is_right(self, image: int, caption: int) -> bool:
         """Return whether an answer is right by the judgements of the number that is compared."""

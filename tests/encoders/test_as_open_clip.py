@@ -105,7 +105,7 @@ def test_a_path_from_the_configuration_names_its_tokenizer(tmp_path):
     bert(tmp_path / "deep")
     config = {**TINY, "text_cfg": TINY["text_cfg"] | {"vocab_size": 100, "hf_tokenizer_name": "deep"}}
     (tmp_path / "model.json").write_text(json.dumps(config))
-    spelt = open_model(tmp_path / "model.json", device="cpu", random_weights=True).spelt(["a red dog"])
+    spelt = open_model(tmp_path / "model.json", device="cpu", random_weights=True).token_texts(["a red dog"])
     assert spelt == [["[CLS]", "a", "red", "dog", "[SEP]"]]
 
 

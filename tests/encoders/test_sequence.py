@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from workbench import encoders, text
-from workbench.encoders.words import close_up, read_vectors, touch
+from workbench.encoders.words import close_gaps, read_vectors, touch
 from workbench.records import Batch
 
 WORDS = ("a", "dog", "runs", "on", "grass")
@@ -125,7 +125,7 @@ def test_start_end_and_padding_are_never_touched(ids):
 def test_deleted_words_close_up_in_order():
     words = torch.tensor([[5, 6, 7, 8], [9, 0, 0, 0]])
     mask = torch.tensor([[True, False, True, True], [True, False, False, False]])
-    moved, kept = close_up(words, mask)
+    moved, kept = close_gaps(words, mask)
     assert moved.tolist() == [[5, 7, 8, 0], [9, 0, 0, 0]]
     assert kept.tolist() == [[True, True, True, False], [True, False, False, False]]
 

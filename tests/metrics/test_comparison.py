@@ -39,7 +39,7 @@ def test_the_worked_difference_of_two_runs():
     assert found.low < 0 < found.high
     # four queries say nothing: the interval ends where no difference of shares is larger
     assert (found.low, found.high) == (-1.0, 1.0)
-    assert (found.verdict, found.mark, found.told_apart) == ("undecided", "?", False)
+    assert (found.verdict, found.mark, found.is_significant) == ("undecided", "?", False)
 
 
 def test_the_worked_interval():
@@ -78,7 +78,7 @@ def test_the_worked_verdicts(low, high, fewer, verdict, mark):
     key = MetricKey.parse("t2i/R@1")
     one = Difference(key, value, low, high, smallest=0.005, smaller_is_better=fewer)
     assert (one.verdict, one.mark) == (verdict, mark)
-    assert one.worth_noting == (verdict in ("better", "worse"))
+    assert one.is_worth_noting == (verdict in ("better", "worse"))
     assert one.row()["verdict"] == verdict
 
 
@@ -97,10 +97,10 @@ def test_mark_word_and_interval_never_disagree(rng):
         for one in comparison.paired_differences(values, "a", alone(images, rounds=60), metrics=known):
             holds_zero = one.low <= 0 <= one.high
             inside = -one.smallest <= one.low <= one.high <= one.smallest
-            assert one.told_apart == (not holds_zero)
-            assert one.worth_noting == (not holds_zero and not inside) == (one.mark in "▲▼")
+            assert one.is_significant == (not holds_zero)
+            assert one.is_worth_noting == (not holds_zero and not inside) == (one.mark in "▲▼")
             assert (one.verdict == "no difference worth noting") == inside == (one.mark == "=")
-            if one.worth_noting:
+            if one.is_worth_noting:
                 gain = -one.value if one.label == "i2t/medr" else one.value
                 assert one.verdict == ("better" if gain > 0 else "worse")
                 assert one.mark == ("▲" if gain > 0 else "▼")
@@ -173,7 +173,7 @@ def test_a_run_does_not_differ_from_itself(rng):
     values = rng.random(30)
     (found,) = comparison.paired_differences(by_run(a=values, b=values.copy()), "a", alone(30))
     assert (found.value, found.low, found.high, found.ties, found.p) == (0.0, 0.0, 0.0, 30, 1.0)
-    assert (found.told_apart, found.verdict) == (False, "no difference worth noting")
+    assert (found.is_significant, found.verdict) == (False, "no difference worth noting")
 
 
 def test_the_pair_is_told_apart_where_two_separate_intervals_overlap(rng):
@@ -184,7 +184,7 @@ def test_the_pair_is_told_apart_where_two_separate_intervals_overlap(rng):
     ends = [np.quantile(alone(400).resample(one, "t2i"), [0.025, 0.975]) for one in (first, second)]
     assert ends[0][1] > ends[1][0]
     assert found.low > 0
-    assert found.told_apart
+    assert found.is_significant
 
 
 def test_about_95_of_100_intervals_hold_the_true_difference(rng):
@@ -211,7 +211,9 @@ def test_a_run_is_called_better_or_worse_by_chance_in_at_most_5_of_100_tables(ke
         for key, rows in (("i2t/R@1", np.arange(60)), ("t2i/R@1", own)):
             flipped = {name: (rng.random(60) < share)[rows] for name in "abcd"}
             values[key] = {name: (easy[rows] ^ flip).astype(float) for name, flip in flipped.items()}
-        wrong += any(one.told_apart for one in comparison.paired_differences(values, "a", draws, metrics={}))
+        wrong += any(
+            one.is_significant for one in comparison.paired_differences(values, "a", draws, metrics={})
+        )
     # 700 tables at 5 % exactly give more than 46 in one of fifty cases
     assert wrong <= 46
 
@@ -221,7 +223,7 @@ def test_without_the_imagined_images_four_wins_against_none_would_count():
     gains[:4] = 1
     (found,) = comparison.paired_differences(by_run(a=np.zeros(200), b=gains), "a", alone(200))
     assert found.p == pytest.approx(2 / 16)
-    assert not found.told_apart
+    assert not found.is_significant
 
 
 def test_the_correction_goes_over_all_runs_and_all_numbers(rng):

@@ -253,7 +253,7 @@ def test_removed_items_stay_removed_when_scores_are_turned_or_cut(rng):
     assert_array_equal(rest.rows(slice(0, 3)), expected)
     assert_array_equal(rest.T.rows(slice(2, 5)), expected.T[2:5])
     rows, columns = np.array([2, 0]), np.array([5, 1, 0])
-    assert_array_equal(rest.cut(rows, columns).rows(slice(0, 2)), expected[np.ix_(rows, columns)])
+    assert_array_equal(rest.select(rows, columns).rows(slice(0, 2)), expected[np.ix_(rows, columns)])
     assert (rest.shape, rest.T.shape) == ((3, 6), (6, 3))
     assert rest.step > 0
 

@@ -234,7 +234,7 @@ def test_evaluate_says_how_many_captions_a_model_cuts_and_at_which_length(tmp_pa
 def test_a_caption_that_fills_the_context_to_its_last_token_is_not_cut():
     maker = wb.text.load("tokens", tokenizer="open_clip:ViT-B-32", max_length=5)
     captions = ["a dog runs", "a dog runs home", "a", ""]
-    assert maker.cut(captions, maker.transform(captions)) == 1
+    assert maker.count_truncated(captions, maker.transform(captions)) == 1
     words = wb.text.load("tokens", max_length=5).fit(captions)
-    assert words.cut(captions, words.transform(captions)) == 1
+    assert words.count_truncated(captions, words.transform(captions)) == 1
     assert wb.text.load("tokens").fit(captions).context_length == 0

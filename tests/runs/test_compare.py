@@ -118,7 +118,12 @@ def test_the_table_has_every_number_with_its_contract_and_every_difference_from_
         numbers.loc[("bad", "rsum"), "value"] - numbers.loc[("good", "rsum"), "value"]
     )
     assert rsum["high"] < 0
-    assert (rsum["told_apart"], rsum["verdict"], rsum["mark"], rsum["face"]) == (True, "worse", "▼", "sum")
+    assert (rsum["is_significant"], rsum["verdict"], rsum["mark"], rsum["face"]) == (
+        True,
+        "worse",
+        "▼",
+        "sum",
+    )
 
 
 def test_a_comparison_is_kept_with_every_number_difference_and_baseline(spaces, split):

@@ -78,11 +78,11 @@ def test_what_a_model_answers_is_there_where_a_model_is():
 
 
 def test_tokens_and_cuts_are_those_of_the_model():
-    maker = SimpleNamespace(cut=lambda captions, signal: len(captions[0].split()) > 6, transform=len)
+    maker = SimpleNamespace(count_truncated=lambda captions, signal: len(captions[0].split()) > 6, transform=len)
     model = SimpleNamespace(
-        spelt=lambda captions: [caption.split()[:6] for caption in captions],
+        token_texts=lambda captions: [caption.split()[:6] for caption in captions],
         source=lambda split: None,
-        cut=lambda source: (2, 6),
+        count_truncated=lambda source: (2, 6),
         makers={"tokens": maker},
         reads=["tokens"],
     )

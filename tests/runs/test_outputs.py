@@ -128,7 +128,7 @@ def test_an_object_of_ones_own_says_nothing_of_captions_that_it_may_cut():
     class Cutting(Model):
         longest = 3
 
-        def cut(self, texts):
+        def count_truncated(self, texts):
             return len(texts)
 
     opened, split = open_model(Cutting(None)), wb.load_data("scenes", size=8)

@@ -54,10 +54,10 @@ def test_scores_by_rows_equal_the_whole_matrix_in_both_directions(name, options,
         assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
     rows, columns = np.array([4, 0, 5]), np.array([9, 1])
     assert_allclose(
-        lazy.cut(rows, columns).rows(slice(0, 3)), whole[np.ix_(rows, columns)], rtol=1e-5, atol=1e-5
+        lazy.select(rows, columns).rows(slice(0, 3)), whole[np.ix_(rows, columns)], rtol=1e-5, atol=1e-5
     )
     assert_allclose(
-        lazy.T.cut(columns, rows).rows(slice(0, 2)), whole.T[np.ix_(columns, rows)], rtol=1e-5, atol=1e-5
+        lazy.T.select(columns, rows).rows(slice(0, 2)), whole.T[np.ix_(columns, rows)], rtol=1e-5, atol=1e-5
     )
 
 

@@ -78,7 +78,7 @@ class Masked(Tokens):
     def encode_text(self, texts):
         rows = [int(text.split()[1]) for text in texts]
         parts = torch.tensor(padded(arrays()[1]))[rows]
-        return Embedding.of_parts(parts, torch.tensor(masks(COUNTS))[rows])
+        return Embedding.from_parts(parts, torch.tensor(masks(COUNTS))[rows])
 
 
 class Itself(Tokens):

@@ -73,10 +73,10 @@ def test_vectors_that_come_with_the_batch_are_those_of_the_guide():
     rows = np.arange(7)
     image, text = model.pair.image.eval(), model.pair.text.eval()
     torch.testing.assert_close(
-        image.encode_images(train.of_images(rows)).mean, image.encode_images(plain.of_images(rows)).mean
+        image.encode_images(train.image_batch(rows)).mean, image.encode_images(plain.image_batch(rows)).mean
     )
     torch.testing.assert_close(
-        text.encode_texts(train.of_captions(rows)).mean, text.encode_texts(plain.of_captions(rows)).mean
+        text.encode_texts(train.caption_batch(rows)).mean, text.encode_texts(plain.caption_batch(rows)).mean
     )
 
 

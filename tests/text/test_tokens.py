@@ -46,11 +46,11 @@ def test_rare_words_may_be_left_out_and_a_fixed_vocabulary_is_not_fitted():
 
 
 def test_the_ids_of_a_caption_are_spelt():
-    spelt = text.load("tokens").fit(["a dog", "a cat"]).spelt(["A cat!", "a bird"])
+    spelt = text.load("tokens").fit(["a dog", "a cat"]).token_texts(["A cat!", "a bird"])
     assert spelt == [["[start]", "a", "cat", "[end]"], ["[start]", "a", "[unknown]", "[end]"]]
     with pytest.raises(NotImplementedError, match="'descriptiveness' is not one of words"):
-        text.load("descriptiveness").spelt(["a dog"])
-    clip = text.load("tokens", tokenizer="open_clip:ViT-B-32").spelt(["a dog!"])
+        text.load("descriptiveness").token_texts(["a dog"])
+    clip = text.load("tokens", tokenizer="open_clip:ViT-B-32").token_texts(["a dog!"])
     assert clip == [["<start_of_text>", "a", "dog", "!", "<end_of_text>"]]
 
 

@@ -22,7 +22,7 @@ def test_ids_are_those_of_the_tokenizer_plus_one_and_padding_is_zero(folder):
 
 def test_the_pieces_of_a_caption_are_spelt(folder):
     for signal in ("word_pieces", "word_features"):
-        spelt = text.load(signal, model=str(folder)).spelt(["a dog", "dog runs zebra on"])
+        spelt = text.load(signal, model=str(folder)).token_texts(["a dog", "dog runs zebra on"])
         assert spelt == [["[CLS]", "a", "dog", "[SEP]"], ["[CLS]", "dog", "runs", "[UNK]", "on", "[SEP]"]], (
             signal
         )

@@ -58,7 +58,7 @@ def read_all(source: Source, processes: int) -> None:
     """Read all images of a split."""
     images = len(source.split.image_ids)
     parts = np.split(np.arange(images), range(SLOWLY, images, SLOWLY))
-    for _ in read_ahead(source.of_images, parts, processes=processes):
+    for _ in read_ahead(source.image_batch, parts, processes=processes):
         pass
 
 

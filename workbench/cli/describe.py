@@ -172,7 +172,7 @@ def _option_lines(name: str) -> Iterator[str]:
 
     place, _, option = name.rpartition(".")
     place = SAME_OPTIONS.get(place, place)
-    for path, members in config.takers_of(option).items():
+    for path, members in config.members_with_option(option).items():
         if place not in ("", path.rpartition(".")[0]):
             continue
         yield f"{path}: option"

@@ -11,10 +11,10 @@ from workbench.data.loader import Loader
 from workbench.io import resolve_input
 from workbench.progress import during
 from workbench.records import Split, require
-from workbench.registry import Registry, check_options, door, make
+from workbench.registry import Registry, check_arguments, check_options, make
 
 _registry = Registry(__name__)
-names, takers = _registry.names, _registry.takers
+names, members_with_option = _registry.names, _registry.members_with_option
 
 
 def path_of(name: str) -> Path | None:
@@ -71,7 +71,7 @@ def member(name: str) -> Loader:
     return opening.loader_at(path)
 
 
-@door("load_data")
+@check_arguments("load_data")
 @during("reading the data")
 def load(data: Any, **options: Any) -> Split:
     """Load one split of any data: the one door.

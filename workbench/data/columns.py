@@ -155,10 +155,10 @@ def field(record: Mapping[Any, Any], columns: Sequence[Any]) -> Any:
     if len(columns) == 1:
         return record[columns[0]] if columns[0] in record else _value(record, columns[0])
     values = [_value(record, name) for name in columns]
-    return [value for value in values if not is_gap(value)]
+    return [value for value in values if not is_missing(value)]
 
 
-def is_gap(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
     """Return whether a cell holds nothing: ``None``, NaN, ``pandas.NA``, or a text without letters."""
     if isinstance(value, str):
         return value == ""
@@ -189,7 +189,7 @@ def _field_inside(value: Any, name: str) -> Any:
     if isinstance(value, list | tuple):
         objects = [item for item in value if isinstance(item, Mapping) and name in item]
         return [_field_inside(item, name) for item in objects or value]
-    require(is_gap(value), f"there is {value!r:.60}, and no object with {name}")
+    require(is_missing(value), f"there is {value!r:.60}, and no object with {name}")
     return None
 
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from workbench.data.columns import Columns, is_gap, matching_columns, unread_columns
+from workbench.data.columns import Columns, is_missing, matching_columns, unread_columns
 from workbench.records import Field, Rows
 
 SCALARS = (str, bool, int, float, np.number, np.bool_, np.str_, datetime.date, decimal.Decimal)
@@ -38,7 +38,7 @@ def is_plain(cell: Any) -> bool:
         cell = cell.tolist()
     if isinstance(cell, list | tuple):
         return all(isinstance(item, str) for item in cell)
-    return isinstance(cell, SCALARS) or is_gap(cell)
+    return isinstance(cell, SCALARS) or is_missing(cell)
 
 
 def columns_of_fields(

@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from PIL import Image
 
-from workbench.data.columns import column_of, field, find_columns, is_gap, unread_columns
+from workbench.data.columns import column_of, field, find_columns, is_missing, unread_columns
 from workbench.data.images import PILLOW
 from workbench.data.reading import Ask, Name, Problems, Reading, select_split, without_missing_images
 from workbench.data.tables import NO_IDS, Record, table_rows, with_slashes
@@ -182,7 +182,7 @@ def _rows(table: Any, names: Sequence[Any], part: str, ask: Ask) -> Iterator[_Ro
     images = stored[column] if _is_frame(table) else (row[column] for row in stored)
     for n, value in enumerate(images):
         where = f"{part} row {n + 1}".strip()
-        record = {name: several[n] for name, several in values.items() if not is_gap(several[n])}
+        record = {name: several[n] for name, several in values.items() if not is_missing(several[n])}
         if part:
             record["split"] = part
         with ask.problems.adding("unreadable image", f"{where}, column {image}"):
@@ -243,7 +243,7 @@ def _unwrap_single(value: Any) -> Any:
     if isinstance(value, list | tuple) and len(value) == 1:
         value = value[0]
     content = (value.get("bytes") or value.get("path")) if isinstance(value, Mapping) else value
-    empty = is_gap(content) or (isinstance(content, bytes) and not content)
+    empty = is_missing(content) or (isinstance(content, bytes) and not content)
     require(not empty, "it holds no image; leave the row out, or fill it")
     if isinstance(content, np.ndarray):
         _require_form(content)

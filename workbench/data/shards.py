@@ -32,7 +32,7 @@ from workbench.data.columns import (
     column_of,
     field,
     find_columns,
-    is_gap,
+    is_missing,
     unread_columns,
 )
 from workbench.data.fields import cells_of_caption
@@ -368,7 +368,7 @@ def _as_json(cells: Mapping[str, Any]) -> dict[str, Any]:
     """Return cells as the index keeps them: dates and the like as texts."""
     texts = {}
     for name, cell in cells.items():
-        if not is_gap(cell):
+        if not is_missing(cell):
             texts[name] = cell if isinstance(cell, str | bool | int | float | list) else str(cell)
     return texts
 

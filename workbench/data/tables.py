@@ -21,7 +21,7 @@ from workbench.data.columns import (
     field,
     find_columns,
     has_image_and_caption,
-    is_gap,
+    is_missing,
     matching_columns,
 )
 from workbench.data.fields import cells_of_caption, columns_of_fields
@@ -342,7 +342,7 @@ def _negatives(value: Any, captions: int) -> list[tuple[str, ...]]:
 
 def _false_texts(value: Any) -> tuple[str, ...]:
     """Return the texts of a field, none where it is empty."""
-    empty = value is None or (not isinstance(value, list | tuple) and is_gap(value))
+    empty = value is None or (not isinstance(value, list | tuple) and is_missing(value))
     return () if empty else tuple(filter(str.strip, caption_texts(value, column="negatives")))
 
 
@@ -433,7 +433,7 @@ def caption_texts(value: Any, *, column: Any = "caption") -> list[str]:
         )
         listed = [answers[0].get("value", answers[0].get("content"))]
     items = [_text(item, column) for item in listed]
-    captions = [text for text in items if not is_gap(text)]
+    captions = [text for text in items if not is_missing(text)]
     for text in captions:
         require(isinstance(text, str), f"the caption is {text!r:.60}; expected text")
     return captions or [""]

@@ -15,5 +15,5 @@ _registry = Registry(__name__, Encoder="base")
 names = _registry.names
 load = _registry.load
 member = _registry.member
-takers = _registry.takers
+members_with_option = _registry.members_with_option
 __getattr__ = _registry.public

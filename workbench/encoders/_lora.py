@@ -17,7 +17,7 @@ from typing import Any, Literal
 from open_clip.modified_resnet import AttentionPool2d
 from torch import nn
 
-from workbench.io import library
+from workbench.io import import_optional
 from workbench.records import require
 from workbench.registry import Natural, Positive
 
@@ -48,7 +48,7 @@ class Lora:
     targets: tuple[str, ...] = ()
     sides: Literal["both", "image", "text"] = "both"
 
-    def on(self, side: str) -> bool:
+    def adapts(self, side: str) -> bool:
         """Say whether a tower has adapters."""
         return self.sides in ("both", side)
 
@@ -75,7 +75,7 @@ def adapt(network: nn.Module, lora: Lora, side_of: Callable[[str], str]) -> None
         ModuleNotFoundError: peft is not installed.
         ValueError: a tower has no such layer, or one that an adapter would not reach.
     """
-    peft = library("peft", "lora")
+    peft = import_optional("peft", "lora")
     trained = {name for name, parameter in network.named_parameters() if parameter.requires_grad}
     children: dict[str, list[str]] = {}
     for name in _targets(network, lora, side_of):
@@ -104,7 +104,7 @@ def _targets(network: nn.Module, lora: Lora, side_of: Callable[[str], str]) -> l
         ValueError: see ``adapt``.
     """
     chosen: list[str] = []
-    sides: list[str] = [side for side in ("image", "text") if lora.on(side)]
+    sides: list[str] = [side for side in ("image", "text") if lora.adapts(side)]
     for side in sides:
         names = [name for name, _ in network.named_modules() if name and side_of(name) == side]
         for target in lora.targets or (ATTENTION,):

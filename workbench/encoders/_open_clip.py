@@ -36,7 +36,7 @@ from workbench import assets
 from workbench.assets.tokenizers import CONTEXT, LOCAL, open_clip_tokenizer, padding_id
 from workbench.encoders._open_clip_towers import text_tower
 from workbench.formatting import format_count
-from workbench.io import hub_access, read_options, reading_errors, with_home
+from workbench.io import expand_home, hub_access, read_options, reading_errors
 from workbench.io.tensors import load_tensors
 from workbench.records import require
 from workbench.registry import did_you_mean, require_known
@@ -102,7 +102,7 @@ def find_description(model: str) -> Description:
     """
     if model in assets.model_names() or model.endswith(".json"):
         return _read_configuration(
-            assets.path(f"{model}/{CONFIG}") if model in assets.model_names() else with_home(model), model
+            assets.path(f"{model}/{CONFIG}") if model in assets.model_names() else expand_home(model), model
         )
     name = model if ":" in model else model.replace("/", "-")
     if ":" not in name:
@@ -181,7 +181,7 @@ def fitting_model(model: str, pretrained: str) -> str:
     quick = False
     if pretrained and pretrained in open_clip.list_pretrained_tags_by_model(plain):
         quick = open_clip.get_pretrained_cfg(plain, pretrained).get("quick_gelu", False)
-    elif _is_of_openai(with_home(pretrained)):
+    elif _is_of_openai(expand_home(pretrained)):
         quick = True
         fits = not model.endswith(".json") or find_description(model).architecture.get("quick_gelu")
         require(fits, f'{pretrained} holds weights of OpenAI; write "quick_gelu": true into {model}')
@@ -412,7 +412,7 @@ def _build_model(description: Description, pretrained: str) -> tuple[Any, tuple[
         place = Path(description.name.removeprefix(LOCAL))
         network = _create_model(description.name, place, place, load_weights=not place.is_dir())
         return network, load_weights(network, _weights_in(place)) if place.is_dir() else ()
-    is_file = pretrained.endswith(CHECKPOINTS) or with_home(pretrained).is_file()
+    is_file = pretrained.endswith(CHECKPOINTS) or expand_home(pretrained).is_file()
     if pretrained and not is_file and pretrained not in assets.model_names():
         _require_tag(description, pretrained)
         wanted = f"{description.name}:{pretrained}"
@@ -457,7 +457,7 @@ def _checkpoint_path(description: Description, pretrained: str) -> Path:
     path = (
         assets.path(f"{pretrained}/{WEIGHTS}")
         if pretrained in assets.model_names()
-        else with_home(pretrained)
+        else expand_home(pretrained)
     )
     require(
         path.is_file(),

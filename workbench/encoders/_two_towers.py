@@ -208,7 +208,7 @@ class TwoTowers(Encoder):
         return {"image": self.freeze_image, "text": self.freeze_text}.get(side, False)
 
     def _is_adapted(self, side: str) -> bool:
-        return self.lora is not None and self.lora.on(side)
+        return self.lora is not None and self.lora.adapts(side)
 
     def _of_side(self, side: str) -> dict[str, nn.Parameter]:
         """Return weights of a tower, by their names in the model."""
@@ -230,14 +230,14 @@ class TwoTowers(Encoder):
     def _add_adapters(self, lora: Lora) -> None:
         """Give towers adapters, and train nothing else of these towers."""
         for side in ROLES:
-            both = lora.on(side) and self._is_frozen(side)
+            both = lora.adapts(side) and self._is_frozen(side)
             require(
                 not both,
                 f"lora: freeze_{side} keeps the {side} tower as it is; leave it out, or name the other side "
                 "in lora.sides",
             )
         for side in ROLES:
-            for parameter in self._of_side(side).values() if lora.on(side) else ():
+            for parameter in self._of_side(side).values() if lora.adapts(side) else ():
                 parameter.requires_grad_(False)
         adapt(self.network, lora, self.side_of)
         self.lora = lora

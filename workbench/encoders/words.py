@@ -208,10 +208,10 @@ def touch(
     shape = (*mask.shape, *[1] * (words.ndim - 2))
     words = torch.where((chosen & (fate < MASKED)).view(shape), blank, words)
     words = torch.where((chosen & (fate >= MASKED) & (fate < REPLACED)).view(shape), others[pick], words)
-    return close_up(words, mask & ~(chosen & (fate >= REPLACED)))
+    return close_gaps(words, mask & ~(chosen & (fate >= REPLACED)))
 
 
-def close_up(words: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+def close_gaps(words: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
     """Move the real words to the front, in order; padding becomes 0."""
     order = (~mask).to(torch.uint8).argsort(dim=1, stable=True)
     shape = (*mask.shape, *[1] * (words.ndim - 2))
@@ -257,4 +257,4 @@ def touch_words(ids: Tensor, mask_id: int) -> Tensor:
     word = (place > 0) & (place < length - 1)
     draw = torch.where(word, torch.rand(ids.shape, device=ids.device) / 0.2, torch.inf)
     erased = (draw >= 0.5) & (draw < 0.6)
-    return close_up(ids.masked_fill(draw < 0.5, mask_id), (place < length) & ~erased)[0]
+    return close_gaps(ids.masked_fill(draw < 0.5, mask_id), (place < length) & ~erased)[0]

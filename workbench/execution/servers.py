@@ -137,13 +137,18 @@ def _serve(
     """
     lines, serves = list[str](), False
     running = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment)
-    with progress.choice(), progress.Task(f"{name} starts"), running as server, signals.interrupt_on_either():
+    with (
+        progress.showing(),
+        progress.Task(f"{name} starts"),
+        running as server,
+        signals.interrupt_on_either(),
+    ):
         try:
             for line in server.stderr or ():
                 lines.append(line)
                 serves = serves or SERVES in line
                 if serves:
-                    progress.stop()
+                    progress.turn_off()
                     for known in lines:
                         pass_on(known)
                     lines.clear()

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.io.checksums import ChecksumError, verify_checksums, write_checksums
-from workbench.io.files import only_writer, replacing, with_home
+from workbench.io.files import expand_home, only_writer, replacing
 
 # seconds in which other processes end what they write
 WAIT = 120.0
@@ -24,7 +24,7 @@ CACHED = re.compile(r"\.?(?P<kind>.+)-[0-9a-f]{16,}\.(npy|json|jsonl|sqlite)(\.l
 
 def cache_folder() -> Path:
     """Return where caches go: ``WORKBENCH_CACHE``, or a folder in the user's cache."""
-    return with_home(os.environ.get("WORKBENCH_CACHE") or "~/.cache/itm-workbench")
+    return expand_home(os.environ.get("WORKBENCH_CACHE") or "~/.cache/itm-workbench")
 
 
 @dataclass(frozen=True)

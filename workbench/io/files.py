@@ -22,10 +22,10 @@ TABLE_WRITERS = {
 }
 
 
-def with_home(path: Path | str) -> Path:
+def expand_home(path: Path | str) -> Path:
     """Read a path in which ``~`` is the home folder; one of a user who is not there stays as it is.
 
-    >>> with_home("~/mine") == Path.home() / "mine", with_home("a~b").name
+    >>> expand_home("~/mine") == Path.home() / "mine", expand_home("a~b").name
     (True, 'a~b')
     """
     return Path(os.path.expanduser(path))

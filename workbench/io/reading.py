@@ -301,7 +301,7 @@ def read_csv(file: Path) -> "pd.DataFrame":
         return pd.read_csv(file, dtype=str, keep_default_na=False, index_col=False)
 
 
-def library(name: str, extra: str) -> Any:
+def import_optional(name: str, extra: str) -> Any:
     """Return an optional library, imported when it is asked for.
 
     Args:

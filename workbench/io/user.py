@@ -9,7 +9,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from workbench.io.files import with_home
+from workbench.io.files import expand_home
 
 # in a kernel, the process that started it
 SERVER = "JPY_PARENT_PID"
@@ -35,7 +35,7 @@ def resolve_output(path: Path | str) -> Path:
     Args:
         path: ``~`` is the home folder, and a relative path begins where the user stands.
     """
-    path = with_home(path)
+    path = expand_home(path)
     return path if SERVER not in os.environ else user_folder() / path
 
 
@@ -47,7 +47,7 @@ def resolve_input(path: Path | str) -> Path:
             leads nowhere from there begins in the working folder.
     """
     place = resolve_output(path)
-    return place if os.path.exists(place) else with_home(path)
+    return place if os.path.exists(place) else expand_home(path)
 
 
 def format_from_user(path: Path | str) -> str:

@@ -67,10 +67,10 @@ class RowScores:
             out[:, first : first + TILE] = rows[:, first : first + TILE]
         return out
 
-    def cut(self, queries: Rows, gallery: Rows) -> "RowScores":
+    def select(self, queries: Rows, gallery: Rows) -> "RowScores":
         """Return the scores of these queries and these items."""
         shape = len(queries), len(gallery)
-        other = self.other and self.other.cut(gallery, queries)
+        other = self.other and self.other.select(gallery, queries)
         return RowScores(
             lambda rows, items: self.make(queries[rows], gallery[items]), shape, self.held, other
         )

@@ -118,7 +118,7 @@ class Difference(Estimate):
     comparisons: int = 1
 
     @property
-    def told_apart(self) -> bool:
+    def is_significant(self) -> bool:
         """Whether the data show that the two runs differ at all: their interval does not contain zero."""
         return self.low is not None and self.high is not None and not self.low <= 0 <= self.high
 
@@ -127,7 +127,7 @@ class Difference(Estimate):
         """``better`` or ``worse`` than the other run, ``no difference worth noting``, or ``undecided``."""
         if self.low is not None and self.high is not None and max(-self.low, self.high) <= self.smallest:
             return ALIKE
-        if not self.told_apart:
+        if not self.is_significant:
             return UNDECIDED
         return WORSE if (self.value > 0) == self.smaller_is_better else BETTER
 
@@ -137,13 +137,13 @@ class Difference(Estimate):
         return MARKS[self.verdict]
 
     @property
-    def worth_noting(self) -> bool:
+    def is_worth_noting(self) -> bool:
         """Whether the run is better or worse than the other; tables and figures print this one boldly."""
         return self.verdict in (BETTER, WORSE)
 
     def row(self) -> dict[str, Any]:
         """Return all fields, and what follows from them, as a row of a table."""
-        more = ("told_apart", "verdict", "mark", "worth_noting")
+        more = ("is_significant", "verdict", "mark", "is_worth_noting")
         return asdict(self) | {"key": self.label} | {name: getattr(self, name) for name in more}
 
 

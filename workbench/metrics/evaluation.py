@@ -171,7 +171,7 @@ class Evidence:
         for rows in np.split(images, self.folds):
             of_fold = np.flatnonzero(np.isin(self.caption_image, rows))
             judged = _restrict_grades(self.judged, rows, of_fold)
-            out.append((rows, of_fold, scores.cut(rows, of_fold), judged, by_rows(judged)))
+            out.append((rows, of_fold, scores.select(rows, of_fold), judged, by_rows(judged)))
         return out
 
     @cached_property
@@ -204,7 +204,7 @@ class Evidence:
         for name, captions in self.groups.items():
             inside = np.isin(np.arange(len(self.caption_image)), captions)
             out["t2i"][name] = replace(whole, counts=whole.counts * inside)
-            out["i2t"][name] = rank(scores.cut(every, captions), relevant.within(captions))
+            out["i2t"][name] = rank(scores.select(every, captions), relevant.within(captions))
         return out
 
     @cached_property
@@ -304,7 +304,7 @@ def _restrict_grades(judged: AnyScores, images: Rows, captions: Rows) -> AnyScor
     """Return the grades of some images and captions."""
     if isinstance(judged, Judgements):
         return judged.restrict(images, captions)
-    return by_rows(judged).cut(images, captions).rows()
+    return by_rows(judged).select(images, captions).rows()
 
 
 def walk(

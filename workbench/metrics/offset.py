@@ -80,7 +80,7 @@ def caption_offsets(
         centred: take the mean score of each caption away.
     """
     every = np.arange(scores.shape[1])
-    part = scores.cut(images, every).rows().astype(np.float64)
+    part = scores.select(images, every).rows().astype(np.float64)
     mean = part.mean(axis=0) if centred else np.zeros(len(every))
     few = np.linspace(0, len(images) - 1, min(MOST, len(images))).astype(np.int64)
     spread = column.std()
@@ -124,7 +124,7 @@ class OffsetMapAtR(Metric):
             inside, outside = np.flatnonzero(half == number), np.flatnonzero(half != number)
             column = inputs.columns[self.column]
             added = caption_offsets(inputs.scores, inputs.relevant, column, outside, centred=self.centred)
-            scores = inputs.scores.cut(inside, every).rows().astype(np.float64) + added
+            scores = inputs.scores.select(inside, every).rows().astype(np.float64) + added
             out[inside] = map_at_r(rank(scores, inputs.relevant.asking(inside)))
         return out
 

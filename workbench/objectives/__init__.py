@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _registry = Registry(__name__, Objective="base")
 names, member = _registry.names, _registry.member
 __getattr__ = _registry.public
-takers = _registry.takers
+members_with_option = _registry.members_with_option
 
 
 def load(name: str, /, _path: str = "", **options: Any) -> Any:
@@ -46,7 +46,7 @@ def _require_known(name: str, options: Mapping[str, Any], path: str) -> None:
     """Raise if an objective lacks an option that others have; name its near ones, or the others."""
     own = list(options_of(member(name)))
     for option in options.keys() - set(own):
-        others = takers(option)
+        others = members_with_option(option)
         hint = did_you_mean(option, own, f"it is one of {', '.join(others)}")
         require(
             not others,

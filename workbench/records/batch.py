@@ -69,7 +69,7 @@ class Embedding:
         return int(self.mean.shape[0])
 
     @classmethod
-    def of_parts(cls, parts: "torch.Tensor", mask: "torch.Tensor | None" = None) -> "Embedding":
+    def from_parts(cls, parts: "torch.Tensor", mask: "torch.Tensor | None" = None) -> "Embedding":
         """Make an embedding of several vectors an item; ``mean`` is their mean direction.
 
         Args:

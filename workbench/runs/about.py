@@ -61,7 +61,7 @@ class About:
         """Take the name and the note of another where it has them, and its tags as well."""
         return About(other.name or self.name, (*self.tags, *other.tags), other.note or self.note)
 
-    def has_all(self, tags: Sequence[str]) -> bool:
+    def has_all_tags(self, tags: Sequence[str]) -> bool:
         """Say whether the run has all of these tags."""
         return set(tags) <= set(self.tags)
 

@@ -17,9 +17,9 @@ from workbench.encoders.base import Pair
 from workbench.formatting import format_count, format_number
 from workbench.io import flatten
 from workbench.objectives.base import Objective
-from workbench.progress import choice, during
+from workbench.progress import during, showing
 from workbench.records import Computed, Judgements, Rows, Split, require
-from workbench.registry import door
+from workbench.registry import check_arguments
 from workbench.runs.config import Config, as_config
 from workbench.runs.model import TrainedModel
 from workbench.runs.resolve import make_objective, resolve
@@ -84,7 +84,7 @@ class Experiment:
         return pd.DataFrame({"value": pd.Series(differ, dtype=object)})
 
 
-@door("prepare")
+@check_arguments("prepare")
 def prepare(config: Config | Mapping[str, Any], *, progress: bool = True) -> Experiment:
     """Load the data, make the model and compute what training reads.
 
@@ -98,7 +98,7 @@ def prepare(config: Config | Mapping[str, Any], *, progress: bool = True) -> Exp
             device, or nothing is left to train; the message says how to give it.
     """
     config = as_config(config)
-    with computing_threads(config.threads), choice(shown=progress):
+    with computing_threads(config.threads), showing(shown=progress):
         return _prepare_parts(config)
 
 
@@ -258,7 +258,7 @@ def load_split(config: Config, name: str, *, progress: bool = True) -> Split:
         FileNotFoundError: the data are not there.
         ValueError: no such split, or ``features`` is asked of data that have regions of their own.
     """
-    with choice(shown=progress):
+    with showing(shown=progress):
         return _with_features(_read_part(config, name), config.features)
 
 

@@ -77,7 +77,7 @@ class ByQuery:
             more = [values.pop(name, None) for name in (*STAMPS, "drawn_with")]
             return cls(images, captions, values.pop("own"), values, *more)
 
-    def same_rows(self, other: "ByQuery | Split") -> bool:
+    def has_same_rows(self, other: "ByQuery | Split") -> bool:
         """Return whether images and captions have the same ids, in one order, and the captions the same
         images.
         """
@@ -119,7 +119,7 @@ class ByQuery:
                 _changed_ids(images, split.stamps(), self.image_stamps), "image", "another content"
             )
         )
-        if not (any(words) or part or self.same_rows(split)):
+        if not (any(words) or part or self.has_same_rows(split)):
             words.append("another order")
         return "; ".join(filter(None, words))
 
@@ -199,7 +199,7 @@ def paired_differences_of(
     from workbench.metrics.intervals import Draws
 
     before, after = read(first.folder), read(second.folder)
-    if before is None or after is None or not before.same_rows(after):
+    if before is None or after is None or not before.has_same_rows(after):
         return []
     undefined, other_undefined = _undefined_masks(before), _undefined_masks(after)
     both = [key for key in keys if key in undefined and undefined[key] == other_undefined.get(key)]

@@ -224,7 +224,7 @@ def _among_themselves(
         captions = np.flatnonzero(mask)
         images = np.unique(run.split.own[captions])
         part = run.split.restrict(images, captions)
-        own = scores.cut(images, captions)
+        own = scores.select(images, captions)
         measurements, values = evaluate_split(own, part, table=table, rounds=0, strict=False)
         for measurement in measurements:
             whole = measurement.label

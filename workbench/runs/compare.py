@@ -29,7 +29,7 @@ from workbench.records import (
     require,
 )
 from workbench.records.measurement import measurement_row, remarks, unit_of
-from workbench.registry import did_you_mean, door, require_known
+from workbench.registry import check_arguments, did_you_mean, require_known
 from workbench.runs import store
 from workbench.runs.by_query import usual_numbers
 from workbench.runs.by_slice import Gallery, metrics_of, numbers_by_slice, slicing_of
@@ -311,7 +311,7 @@ class Comparison:
 
 
 @during("comparing")
-@door("compare")
+@check_arguments("compare")
 def compare(
     *results: Result | str | Path,
     keys: Sequence[str] = (),

@@ -18,7 +18,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, ValidationError, model_
 from workbench.io import read_options, reading_errors
 from workbench.objectives.parts.attention import Form
 from workbench.records import require
-from workbench.registry import Count, class_of, did_you_mean, options_of, refusal
+from workbench.registry import Count, class_of, describe_error, did_you_mean, options_of
 from workbench.runs.spellings import MEMBERS, merge_layers, nest, require_data
 from workbench.training.settings import Section, Settings
 
@@ -265,7 +265,7 @@ def fill(what: str, init: Callable[..., None], values: Mapping[str, Any]) -> Non
     try:
         init(**values)
     except ValidationError as error:
-        raise refusal(what, values, error.errors()) from None
+        raise describe_error(what, values, error.errors()) from None
 
 
 def _hint(name: str, known: list[str]) -> str:
@@ -277,14 +277,14 @@ def _hint(name: str, known: list[str]) -> str:
 
     near = did_you_mean(name, known, "none")
     # encoders and data take seconds to load
-    if near != "none" and not objectives.takers(name):
+    if near != "none" and not objectives.members_with_option(name):
         return near
-    takers = takers_of(name).items()
+    takers = members_with_option(name).items()
     parts = [f"it is an option of {', '.join(members)}: write {path}" for path, members in takers]
     return "; ".join(parts) or did_you_mean(name, known)
 
 
-def takers_of(option: str) -> dict[str, dict[str, Any]]:
+def members_with_option(option: str) -> dict[str, dict[str, Any]]:
     """Find the members of registries that take an option, which loads them all.
 
     Args:
@@ -297,9 +297,9 @@ def takers_of(option: str) -> dict[str, dict[str, Any]]:
     from workbench.objectives.parts import attention
 
     places = {
-        "objective": objectives.takers(option),
-        "data": data.takers(option),
-        "image_encoder": encoders.takers(option),
+        "objective": objectives.members_with_option(option),
+        "data": data.members_with_option(option),
+        "image_encoder": encoders.members_with_option(option),
         "scorer": attention.scorers_with_option(option),
     }
     if option in ("name", "split"):  # every member has a name, and a configuration reads every split

@@ -12,7 +12,7 @@ import pandas as pd
 
 from workbench.metrics.blocks import blocks, by_rows
 from workbench.records import Array, Mask, Rows, Split, Values, require
-from workbench.registry import door, require_known
+from workbench.registry import check_arguments, require_known
 from workbench.runs.conditions import slice_masks
 from workbench.runs.fields import AllFields
 from workbench.runs.opening import open_results, share_split
@@ -62,7 +62,7 @@ class FirstAnswers:
         return replace(self, rank=np.where(mask, self.rank, np.nan))
 
 
-@door("errors")
+@check_arguments("errors")
 def errors(
     first: Result | str | Path,
     second: Result | str | Path | None = None,

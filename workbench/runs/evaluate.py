@@ -14,7 +14,7 @@ from workbench.metrics import hierarchy
 from workbench.metrics.blocks import by_rows
 from workbench.metrics.intervals import ROUNDS
 from workbench.records import Embedding, Measurement, Split, require
-from workbench.registry import class_of, door
+from workbench.registry import check_arguments, class_of
 from workbench.runs import store
 from workbench.runs.about import About
 from workbench.runs.by_query import changed_since
@@ -24,9 +24,9 @@ from workbench.runs.lists import KeptLists, known_numbers, open_lists
 from workbench.runs.measure import measure
 from workbench.runs.model import EncoderModel, Model, Say, TrainedModel, silent
 from workbench.runs.models import open_model, run_folder
-from workbench.runs.opening import open_runs, same_rows
+from workbench.runs.opening import open_runs, require_same_rows
 from workbench.runs.own import Encodes, Ensemble, Joint, KeptVectors, is_object_model
-from workbench.runs.pairs import MOST_HOURS, Pairs
+from workbench.runs.pairs import MOST_HOURS, PairScorer
 from workbench.runs.qrels import with_ground_truth
 from workbench.runs.rerank import Reranked, Reranking, add_second_stage, first_stage, of_pairs
 from workbench.runs.rescoring import rescore
@@ -49,7 +49,7 @@ from workbench.runs.where import Where, data_of, read_data, require_unread
 from workbench.training import computing_threads
 from workbench.training.batches import Source
 
-AnyModel = Model | Result | Encodes | Pairs | str | Path
+AnyModel = Model | Result | Encodes | PairScorer | str | Path
 
 
 class Subject(NamedTuple):
@@ -82,7 +82,7 @@ Scoring = tuple[Mapping[str, Any], Reranking]
 
 
 # Each option is one that a person gives by name; a group of them would have to be looked up.
-@door("evaluate")
+@check_arguments("evaluate")
 def evaluate(  # noqa: PLR0913
     model: AnyModel | Sequence[AnyModel] | None = None,
     data: Any = None,
@@ -473,7 +473,7 @@ def _join_subjects(subjects: Sequence[Subject]) -> Subject:
     """
     first = subjects[0]
     for subject in subjects[1:]:
-        same_rows(f"{first.model.name} and {subject.model.name} read", first.split, subject.split)
+        require_same_rows(f"{first.model.name} and {subject.model.name} read", first.split, subject.split)
     model = Ensemble([subject.model for subject in subjects])
     image = Joint.from_members([subject.image for subject in subjects])
     text = Joint.from_members([subject.text for subject in subjects])
@@ -491,6 +491,6 @@ def notes_of(model: Model, source: Source) -> tuple[str, ...]:
         model: any.
         source: of the split, as the model made it.
     """
-    cut, longest = model.cut(source)
+    cut, longest = model.count_truncated(source)
     words = f"{format_count(cut, 'caption')} cut at {longest} tokens, the most that {model.name} reads"
     return (*model.notes, words) if cut else tuple(model.notes)

@@ -24,7 +24,7 @@ from workbench.encoders.backbones import INTERPOLATIONS, RESIZES
 from workbench.encoders.towers import Towers
 from workbench.encoders.transformers import Transformers
 from workbench.formatting import format_number
-from workbench.io import library, reading_errors, write_text
+from workbench.io import import_optional, reading_errors, write_text
 from workbench.progress import during
 from workbench.records import require
 from workbench.records.measurement import contracts_of, headline, measurement_rows
@@ -199,7 +199,7 @@ def model_card(run: Path, model: Model, to: str, licence: str) -> str:
         origin = f"trained on {config.data.name} with the objective {config.objective.name}"
     origin_line = f"Exported by itm-workbench from {run.name}, {origin}."
     return CARD.format(
-        library=to.replace("onnx", "onnxruntime"),
+        import_optional=to.replace("onnx", "onnxruntime"),
         licence=licence,
         data=Path(data).name,
         name=model.name,
@@ -336,7 +336,7 @@ def _export_hugging_face_onnx(encoder: HuggingFace | Transformers, folder: Path)
 
 def _write_side(owner: nn.Module, encode: Callable[..., Any], inputs: dict[str, Tensor], file: Path) -> None:
     """Write one side as an ONNX file; the number of items is free."""
-    library("onnxscript", "onnx")
+    import_optional("onnxscript", "onnx")
     side, free = Side(owner, encode).eval(), torch.export.Dim("items")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the exporter, about itself

@@ -37,7 +37,7 @@ from workbench.records import (
 from workbench.runs.measure import evaluate_split
 from workbench.runs.model import Say, silent
 from workbench.runs.run_files import LISTS, Placed, name_of, place_rows, read_pairs, sources_of
-from workbench.runs.scores import KeptScores, Sides, kept_file, kept_ids
+from workbench.runs.scores import KeptScores, Sides, checked_file, read_ids
 from workbench.runs.store import LISTED, SCORES
 from workbench.runs.vector_files import file_origin, name_of_sources
 from workbench.runs.ways import WAYS, query_way
@@ -103,14 +103,14 @@ class KeptLists(KeptScores):
         Raises:
             ChecksumError: a file is damaged. ValueError: it cannot be read.
         """
-        table = pd.read_parquet(kept_file(folder, LISTED))
+        table = pd.read_parquet(checked_file(folder, LISTED))
         lists = {}
         for way, part in table.groupby("direction", observed=True):
             columns = (part[name].to_numpy() for name in ("query", "item", "score"))
             lists[str(way)] = Lists(*columns)
-        return cls(lists, kept_ids(folder))
+        return cls(lists, read_ids(folder))
 
-    def keep(self, folder: Path) -> None:
+    def write(self, folder: Path) -> None:
         """Write the lists into a run folder."""
         tables = []
         for way, lists in self.lists.items():
@@ -132,7 +132,7 @@ class KeptLists(KeptScores):
         """Return ``(I, T)`` scores of the images and captions of a split, with those of the other
         direction.
         """
-        return by_rows(self.values).cut(self._rows(image), self._rows(text))
+        return by_rows(self.values).select(self._rows(image), self._rows(text))
 
     def matrix(self, image: Embedding, text: Embedding) -> Array:
         """Return ``(I, T)`` scores in one matrix.

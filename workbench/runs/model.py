@@ -106,7 +106,7 @@ class Model:
         self.precision = precision
         return self
 
-    def keep(self, folder: Path) -> None:
+    def write(self, folder: Path) -> None:
         """Write into the folder of an evaluation what the model is, where nothing else keeps it."""
 
     @property
@@ -234,7 +234,7 @@ class Model:
         name = name or self.name
         return name_with_note(name) if self.origin.get("random_weights") else name
 
-    def cut(self, source: Source) -> tuple[int, int]:
+    def count_truncated(self, source: Source) -> tuple[int, int]:
         """Count the captions that are cut, and say after how many tokens; ``(0, 0)`` = not known."""
         return 0, 0
 
@@ -327,7 +327,7 @@ class EncoderModel(Model):
         """Embed all images and captions of a split, on the model's device, as float32 on the CPU."""
         captions = len(source.split.captions)
         image = self.embed_images_of(source)
-        return image, self._embed(self.pair.text.encode_texts, source.of_captions, captions, "captions")
+        return image, self._embed(self.pair.text.encode_texts, source.caption_batch, captions, "captions")
 
     def embed_images_of(self, source: Source, *, parts: bool | None = None) -> Embedding:
         """Embed all images of a split.
@@ -339,7 +339,7 @@ class EncoderModel(Model):
         """
         images, pixels = len(source.split.image_ids), source.inputs.get("pixels")
         kept = pixels if isinstance(pixels, Pixels) else None
-        return self._embed(self.pair.image.encode_images, source.of_images, images, "images", parts, kept)
+        return self._embed(self.pair.image.encode_images, source.image_batch, images, "images", parts, kept)
 
     def embed_texts(self, texts: Sequence[str]) -> Embedding:
         """Embed loose texts."""
@@ -363,14 +363,14 @@ class EncoderModel(Model):
         """Width of the vectors."""
         return self.pair.image.embed_dim
 
-    def cut(self, source: Source) -> tuple[int, int]:
+    def count_truncated(self, source: Source) -> tuple[int, int]:
         """Count the captions that are longer than the text encoder reads, and its most ids of a caption."""
         maker, signal = self.makers[self.reads[0]], source.signals[self.reads[0]]
-        return maker.cut(source.split.captions, signal), maker.context_length
+        return maker.count_truncated(source.split.captions, signal), maker.context_length
 
-    def spelt(self, captions: Sequence[str]) -> list[list[str]]:
+    def token_texts(self, captions: Sequence[str]) -> list[list[str]]:
         """Split captions into the words or tokens that the text encoder reads."""
-        return self.makers[self.reads[0]].spelt(captions)
+        return self.makers[self.reads[0]].token_texts(captions)
 
     def embed_images(self, images: Sequence[Image.Image], *, features: str = "") -> Embedding:
         """Embed loose images.

@@ -24,7 +24,7 @@ from workbench.encoders.base import Pair
 from workbench.io import ChecksumError, read_options, require_real_file, resolve_input
 from workbench.progress import Task
 from workbench.records import Split, require
-from workbench.registry import class_of, did_you_mean, door, import_named
+from workbench.registry import check_arguments, class_of, did_you_mean, import_named
 from workbench.runs import store as runs
 from workbench.runs.adapters.opened import open_adapter
 from workbench.runs.adapters.sentences import SENTENCES
@@ -44,7 +44,7 @@ from workbench.runs.own import (
     encoding_methods,
     first_method,
 )
-from workbench.runs.pairs import PairModel, Pairs
+from workbench.runs.pairs import PairModel, PairScorer
 from workbench.runs.rerank import with_scoring
 from workbench.runs.store import verify_files
 from workbench.runs.weights import SEED, lacks_weights, name_with_note, require_weights
@@ -61,9 +61,9 @@ WEIGHTS = {".safetensors", ".bin", ".json", ".model"}
 SHIPPED = "scenes"
 
 
-@door("open_model")
+@check_arguments("open_model")
 def open_model(
-    model: Model | Encodes | Pairs | str | Path | list[Any] | tuple[Any, ...],
+    model: Model | Encodes | PairScorer | str | Path | list[Any] | tuple[Any, ...],
     pretrained: str = "",
     *,
     device: str = "",
@@ -79,7 +79,7 @@ def open_model(
         model: an open_clip name, with its tag as ``"ViT-B-32:laion2b_s34b_b79k"`` or without; the path of its
             JSON configuration; a folder of open_clip, transformers or sentence-transformers, or a name of
             their hub; the folder or the name of a run; or an object with ``encode_image`` and
-            ``encode_text``, see ``Encodes``, or with ``scores`` alone, see ``Pairs``; also by
+            ``encode_text``, see ``Encodes``, or with ``scores`` alone, see ``PairScorer``; also by
             ``"my_module:MyModel"``. A list of these is one model, the mean of their scores.
         pretrained: of an open_clip name: a tag, or a file of weights.
         device: where it computes; empty = as ``use_device`` has chosen, else a GPU where there is one.
@@ -145,7 +145,9 @@ def _add_prompts(model: Model, prompts: Mapping[str, str] | None) -> Model:
     return model.with_prompts(prompts)
 
 
-def own_model(encoder: Encodes | Pairs, name: str = "", origin: Mapping[str, Any] | None = None) -> Model:
+def own_model(
+    encoder: Encodes | PairScorer, name: str = "", origin: Mapping[str, Any] | None = None
+) -> Model:
     """Make a model of any object.
 
     Args:
@@ -300,7 +302,7 @@ def _resolve_file(name: str) -> str:
     return str(path.resolve()) if path.is_file() else name
 
 
-def kept_config(folder: Path) -> Config:
+def read_config(folder: Path) -> Config:
     """Return the configuration of a finished run.
 
     Raises:
@@ -323,7 +325,7 @@ def kept_config(folder: Path) -> Config:
     return Config(**values)
 
 
-@door("load_model")
+@check_arguments("load_model")
 def load_model(folder: str | Path = "") -> Model:
     """Load the model of a finished run; without a folder, the shipped encoder of the synthetic scenes.
 
@@ -346,7 +348,7 @@ def _open_of_run(path: Path) -> Model:
         raise FileNotFoundError(
             f"{path} holds no checkpoint: {', '.join(missing)} missing; name the folder of a finished run"
         )
-    config = kept_config(path)
+    config = read_config(path)
     verify_files(path, path / runs.STATES)
     model = build(config, (), json.loads((path / runs.STATES).read_text(encoding="utf-8")))
     checkpoint.load_weights(model.pair, model.objective, checkpoint.read(path / runs.MODEL)[0])

@@ -18,7 +18,7 @@ from workbench.progress import Task
 from workbench.records import Embedding, Measurement, Split, require
 from workbench.records.benchmark import Benchmark
 from workbench.records.measurement import contracts_of
-from workbench.registry import class_of, door
+from workbench.registry import check_arguments, class_of
 from workbench.runs import store as runs
 from workbench.runs.build import load_split, load_target
 from workbench.runs.by_query import ByQuery
@@ -26,11 +26,11 @@ from workbench.runs.caption_tables import split_of_table
 from workbench.runs.kinds import Evaluation, Training, read_kind
 from workbench.runs.model import EncoderModel
 from workbench.runs.models import SHIPPED as MODEL
-from workbench.runs.models import kept_config, load_model, run_folder
+from workbench.runs.models import load_model, read_config, run_folder
 from workbench.runs.qrels import with_ground_truth
 from workbench.runs.result import Contents, Result
 from workbench.runs.same_data import differing_facts, facts_of
-from workbench.runs.scores import KeptScores, kept_file
+from workbench.runs.scores import KeptScores, checked_file
 from workbench.runs.spellings import typed_settings
 from workbench.runs.store import BARE, verify_files
 from workbench.runs.target import Target
@@ -45,7 +45,7 @@ MOST_DIFFER = 2
 SHIPPED = Evaluation(name="shipped encoder", model=MODEL, pretrained=MODEL, data="scenes")
 
 
-@door("open_runs")
+@check_arguments("open_runs")
 def open_runs(
     names: Sequence[str | Path] | str | Path = (),
     *,
@@ -128,7 +128,7 @@ def share_split(opened: Sequence[Result]) -> list[Result]:
     """
     known = next((run.split for run in opened if not _has_row_numbers(run.split)), opened[0].split)
     for run in opened:
-        same_rows(f"{opened[0].name} and {run.name} were measured on", known, run.split)
+        require_same_rows(f"{opened[0].name} and {run.name} were measured on", known, run.split)
     names = _distinct_names(opened)
     notes: list[str] = []
     for run in opened:
@@ -138,7 +138,7 @@ def share_split(opened: Sequence[Result]) -> list[Result]:
     return [replace(run, split=known, name=name) for run, name in zip(opened, names, strict=True)]
 
 
-def same_rows(both: str, known: Split, other: Split) -> None:
+def require_same_rows(both: str, known: Split, other: Split) -> None:
     """Raise if two splits have other ids, or if captions of one belong to other images in the other.
 
     Args:
@@ -289,7 +289,7 @@ def _open(name: str, root: str, images: int, target: Target | None) -> Result:
         about=run.about,
     )
     # of a part of the images, other numbers are true
-    if changes or by_query is None or not by_query.same_rows(split):
+    if changes or by_query is None or not by_query.has_same_rows(split):
         return opened
     measured = [Measurement.from_contract(contract) for _, contract in contracts_of(results)]
     return replace(opened, measurements=measured, values=by_query.values, threads=results.get("threads", 0))
@@ -301,7 +301,7 @@ def _reread_split(
     """Return the split of a run, or of the shipped encoder, read from its data; and a title."""
     split, title = _read_data(folder, kind, images, target)
     if folder and not target and (folder / runs.QRELS).is_file():
-        split = with_ground_truth(split, kept_file(folder, runs.QRELS), quiet=True)
+        split = with_ground_truth(split, checked_file(folder, runs.QRELS), quiet=True)
     return split, title
 
 
@@ -316,9 +316,9 @@ def _read_data(
             return split.first(images) if images else split, kind.name
         on = on or Target(data=kind.data)
         own = run_folder(kind.model) if kind.model else None
-        config = kept_config(own) if own and isinstance(read_kind(own), Training) else None
+        config = read_config(own) if own and isinstance(read_kind(own), Training) else None
         return load_target(config, on.model_copy(update={"images": images or on.images})), kind.name
-    config = kept_config(folder or Path())
+    config = read_config(folder or Path())
     config = config.replace(test_images=images) if images else config
     if target:
         split = load_target(config, target.model_copy(update={"images": images or target.images}))
@@ -366,8 +366,8 @@ def _contents(folder: Path | None, split: Split, own: bool = True) -> Contents:
     elif folder is None and isinstance(model, EncoderModel):
         source = model.source(split)
         vectors = (
-            frozen_vectors(model.pair.image, "image", split, source.of_images),
-            frozen_vectors(model.pair.text, "text", split, source.of_captions),
+            frozen_vectors(model.pair.image, "image", split, source.image_batch),
+            frozen_vectors(model.pair.text, "text", split, source.caption_batch),
         )
         sides = [Embedding(torch.from_numpy(np.array(one.values))) for one in vectors]
     if len(sides) == 2:

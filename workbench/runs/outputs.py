@@ -103,7 +103,7 @@ def several_vectors(output: Any, method: str, items: Sequence[str]) -> Embedding
         fits = len(shape) == 2 and all(shape) and shape[1] == tensors[0].shape[-1]
         require(fits, f"{method}() gave shape {shape} for {item}; (P, {tensors[0].shape[-1]}) is needed")
     _require_rows([bool(tensor.isfinite().all()) for tensor in tensors], NOT_FINITE, method, items)
-    return Embedding.of_parts(*padded(tensors))
+    return Embedding.from_parts(*padded(tensors))
 
 
 def checked_parts(embedding: Embedding, method: str, items: Sequence[str]) -> Embedding:

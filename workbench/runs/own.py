@@ -87,7 +87,7 @@ class Adapter(nn.Module):
         """Encode texts, see ``Encodes``."""
         raise NotImplementedError(f"{type(self).__name__} encodes no texts")
 
-    def cut(self, texts: Sequence[str]) -> int:
+    def count_truncated(self, texts: Sequence[str]) -> int:
         """Count the texts that are longer than ``longest`` tokens."""
         return 0
 
@@ -134,11 +134,11 @@ class OwnModel(Model):
             self.subject.to(self._place).eval()
         return self
 
-    def cut(self, source: Source) -> tuple[int, int]:
+    def count_truncated(self, source: Source) -> tuple[int, int]:
         """Count how many captions the encoder cuts, and say at which length, where it says so itself."""
         if not isinstance(self.subject, Adapter):
             return 0, 0
-        return self.subject.cut(source.split.captions), self.subject.longest
+        return self.subject.count_truncated(source.split.captions), self.subject.longest
 
 
 class ObjectModel(OwnModel):
@@ -160,13 +160,13 @@ class ObjectModel(OwnModel):
         # numbers of a vector that are compared; 0 = all
         self.truncate_dim = 0
 
-    def cut(self, source: Source) -> tuple[int, int]:
+    def count_truncated(self, source: Source) -> tuple[int, int]:
         """Count how many captions the encoder cuts, with the prompt before them, and say at which length."""
         if not isinstance(self.subject, Adapter):
             return 0, 0
         prefix = self.calls["texts"]["t2i"].prefix
         captions = [prefix + caption for caption in source.split.captions]
-        return self.subject.cut(captions), self.subject.longest
+        return self.subject.count_truncated(captions), self.subject.longest
 
     def with_prompts(self, prompts: Mapping[str, str]) -> Self:
         """Return the object with prompts for its queries.
@@ -217,7 +217,7 @@ class ObjectModel(OwnModel):
     def embed_images(self, images: Sequence[Image.Image], *, features: str = "") -> Embedding:
         """Embed loose images; ``features`` is not read."""
         require_list("images", images)
-        return self._embed_items("images", images, loose)
+        return self._embed_items("images", images, read_loose_image)
 
     def embed_texts(self, texts: Sequence[str]) -> Embedding:
         """Embed loose texts; those of like length go together, since they are padded."""
@@ -234,7 +234,9 @@ class ObjectModel(OwnModel):
             return super().scores(image, text)
         image, text = one_way(image, text)
         with torch.no_grad():
-            output = called(self.subject.scores, f"{self.name}.scores", image, text, remedy=OF_EMBEDDINGS)
+            output = call_scorer(
+                self.subject.scores, f"{self.name}.scores", image, text, remedy=OF_EMBEDDINGS
+            )
         return score_matrix(output, f"{self.name}.scores", len(image), len(text))
 
     @torch.no_grad()
@@ -307,7 +309,7 @@ class ObjectModel(OwnModel):
             ) from error
 
 
-def called(method: Callable[..., Any], name: str, images: Any, texts: Any, *, remedy: str) -> Any:
+def call_scorer(method: Callable[..., Any], name: str, images: Any, texts: Any, *, remedy: str) -> Any:
     """Call a method that scores.
 
     Args:
@@ -326,7 +328,7 @@ def called(method: Callable[..., Any], name: str, images: Any, texts: Any, *, re
         raise TypeError(f"{name}() fails: {error!s:.80}; it is given {remedy}") from error
 
 
-def loose(image: Image.Image) -> Image.Image:
+def read_loose_image(image: Image.Image) -> Image.Image:
     """Read an image as those of data are: in RGB and upright."""
     return read_image(image, "a loose image")
 

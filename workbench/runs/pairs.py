@@ -30,7 +30,7 @@ from workbench.records import Array, Embedding, Rows, require
 from workbench.registry import require_list
 from workbench.runs.model import Say, silent
 from workbench.runs.outputs import score_list, score_matrix
-from workbench.runs.own import OwnModel, called, loose
+from workbench.runs.own import OwnModel, call_scorer, read_loose_image
 from workbench.training.batches import Source
 
 # images that are scored at a time by an object that takes lists of both, each with so many texts
@@ -53,7 +53,7 @@ OF_PAIRS = "a list of PIL images and a list of as many texts"
 clock = time.perf_counter
 
 
-class Pairs(Protocol):
+class PairScorer(Protocol):
     """What a model of one's own offers that reads an image and a text together: one of the two, or both.
 
     A text ``identity``, such as a name with a version of the weights, lets its scores be kept in the cache.
@@ -152,7 +152,7 @@ class PairModel(OwnModel):
     def embed_images(self, images: Sequence[Image.Image], *, features: str = "") -> Embedding:
         """Name loose images; ``features`` is not read."""
         require_list("images", images)
-        return Items.from_opener(lambda row: loose(images[row]), np.arange(len(images)))
+        return Items.from_opener(lambda row: read_loose_image(images[row]), np.arange(len(images)))
 
     def embed_texts(self, texts: Sequence[str]) -> Embedding:
         """Name loose texts."""
@@ -285,14 +285,14 @@ class PairModel(OwnModel):
             return row
         with torch.no_grad(), devices.in_precision(self._place, self.precision):
             sides = session.opened(rows), session.texts.read(items)
-            output = called(self.subject.score, f"{self.name}.score", *sides, remedy=OF_PAIRS)
+            output = call_scorer(self.subject.score, f"{self.name}.score", *sides, remedy=OF_PAIRS)
         return score_list(output, f"{self.name}.score", len(rows))
 
     def _matrix(self, session: "_Session", rows: Rows, items: Rows) -> Array:
         """Return ``(n, m)`` scores of some images with some texts."""
         with torch.no_grad(), devices.in_precision(self._place, self.precision):
             sides = session.opened(rows), session.texts.read(items)
-            output = called(self.subject.scores, f"{self.name}.scores", *sides, remedy=OF_LISTS)
+            output = call_scorer(self.subject.scores, f"{self.name}.scores", *sides, remedy=OF_LISTS)
         return score_matrix(output, f"{self.name}.scores", len(rows), len(items))
 
     def _count_missing(self, session: "_Session") -> int:

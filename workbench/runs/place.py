@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from workbench.io import SERVER, resolve_output, with_home
+from workbench.io import SERVER, expand_home, resolve_output
 
 RUNS = "runs"
 # folder of all runs for the notebooks of a server that a command has started with another one than RUNS
@@ -31,7 +31,7 @@ def serving(root: Path | str) -> Iterator[None]:
         root: of all runs.
     """
     before = os.environ.get(VARIABLE)
-    os.environ[VARIABLE] = str(with_home(root).resolve())
+    os.environ[VARIABLE] = str(expand_home(root).resolve())
     try:
         yield
     finally:

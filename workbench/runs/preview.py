@@ -17,7 +17,7 @@ from workbench.records import Embedding, Split, require
 from workbench.runs.model import Model
 from workbench.runs.models import open_model
 from workbench.runs.own import Encodes
-from workbench.runs.pairs import Pairs
+from workbench.runs.pairs import PairScorer
 from workbench.runs.result import Result
 from workbench.runs.scoring import require_one_width
 
@@ -71,7 +71,7 @@ def split_of_images(folder: str | Path, most: int = 0) -> Split:
 
 
 def check_model(
-    model: str | Encodes | Pairs,
+    model: str | Encodes | PairScorer,
     images: Split | str | Path = "",
     *,
     pretrained: str = "",

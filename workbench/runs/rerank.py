@@ -217,9 +217,9 @@ class Reranked(Model):
         images, texts = self.second.embed(self.second.source(split))
         return Staged.of(image, images), Staged.of(text, texts)
 
-    def keep(self, folder: Path) -> None:
+    def write(self, folder: Path) -> None:
         """Keep what the first stage keeps in a run folder."""
-        self.first.keep(folder)
+        self.first.write(folder)
 
     def embed_images(self, images: Sequence[Image.Image], *, features: str = "") -> Embedding:
         """Embed loose images by both stages."""
@@ -247,9 +247,9 @@ class Reranked(Model):
         """Score pairs by the second stage, see ``Model``."""
         return self.second.pair_scores(self._both(image)[1], self._both(text)[1], rows, items, say=say)
 
-    def cut(self, source: Source) -> tuple[int, int]:
+    def count_truncated(self, source: Source) -> tuple[int, int]:
         """Count the captions that the first stage cuts."""
-        return self.first.cut(source)
+        return self.first.count_truncated(source)
 
     def _both(self, side: Embedding) -> tuple[Embedding, Embedding]:
         if isinstance(side, Staged):

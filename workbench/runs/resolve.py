@@ -28,7 +28,15 @@ from workbench.metrics import Metric
 from workbench.objectives import Objective
 from workbench.objectives.parts.attention import scorer_of
 from workbench.records import MetricKey, require
-from workbench.registry import Count, check_options, check_value, door, merge, options_of, require_known
+from workbench.registry import (
+    Count,
+    check_arguments,
+    check_options,
+    check_value,
+    merge,
+    options_of,
+    require_known,
+)
 from workbench.runs.config import Config
 
 # The text graph where nobody chose it: its words are those of the shipped model.
@@ -82,7 +90,7 @@ PLAIN = Config().as_dict()
 TRUTH = str(MetricKey("map_at_r", "t2i", "exact"))
 
 
-@door("resolve")
+@check_arguments("resolve")
 def resolve(config: Config, objective: Objective | None = None) -> Config:
     """Return a configuration with every field in place and checked; one that is complete stays as it is.
 

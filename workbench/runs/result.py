@@ -21,7 +21,7 @@ from workbench.metrics.registry import usual_names
 from workbench.progress import during
 from workbench.records import Array, Embedding, Measurement, Split, Values, require
 from workbench.records.measurement import baseline_remarks, headline, measurement_rows, remarks
-from workbench.registry import door, require_known
+from workbench.registry import check_arguments, require_known
 from workbench.runs import store as runs
 from workbench.runs.about import About, add_about
 from workbench.runs.by_query import ByQuery
@@ -37,7 +37,7 @@ from workbench.runs.qrels import ground_truth, kept_ground_truth
 from workbench.runs.resolve import choosing_metric
 from workbench.runs.run_files import DEPTH, GRADES, LISTS, best_pairs, write_pairs
 from workbench.runs.same_data import facts_of
-from workbench.runs.scores import keep_model
+from workbench.runs.scores import write_model
 from workbench.runs.scoring import score_split
 from workbench.runs.spellings import name_of
 from workbench.runs.target import Target
@@ -265,7 +265,7 @@ class Result:
         require_known(f"{self.name} has no number", label, self.keys())
         return {m.label: m.value for m in self.measurements}[label]
 
-    @door("ranks")
+    @check_arguments("ranks")
     def ranks(self, direction: Way = "t2i", judgements: str = "own") -> Values:
         """Return ``(queries,)`` rank of each query's best relevant item, 1 = first; NaN where nothing is
         relevant.
@@ -280,7 +280,7 @@ class Result:
         self._require_way(direction)
         return ranks_of(self.any_scores(), self.split.judgements[judgements], direction).first
 
-    @door("rankings")
+    @check_arguments("rankings")
     def rankings(self, k: int = 10) -> pd.DataFrame:
         """Return the ``k`` best items of every query in both directions: query, rank, item, score, grade by
         the split's own pairs. Directions and ids are categories of pandas, 4 bytes each and not their text.
@@ -393,7 +393,7 @@ class Result:
             "history": [_without_time(row) for row in self.history],
         }
 
-    @door("save")
+    @check_arguments("save")
     @during("writing the run")
     def save(self, folder: str | Path, *, over: bool = False) -> Path:
         """Write numbers, values by query, rankings, embeddings and the checkpoint into a run folder.
@@ -454,7 +454,7 @@ class Result:
             write_table(path / runs.CAPTIONS, caption_table(split))
             if QRELS in split.judgements:
                 write_table(path / runs.QRELS, kept_ground_truth(split))
-            keep_model(path, self)
+            write_model(path, self)
         elif isinstance(model, TrainedModel):
             write_json(path / runs.STATES, {name: maker.state() for name, maker in model.makers.items()})
             checkpoint.write(

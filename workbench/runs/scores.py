@@ -87,7 +87,7 @@ def _select_scores(values: AnyScores, images: Rows, captions: Rows) -> AnyScores
     whole = (np.arange(size) for size in values.shape)
     if all(np.array_equal(*pair) for pair in zip((images, captions), whole, strict=True)):
         return values
-    part = by_rows(values).cut(images, captions)
+    part = by_rows(values).select(images, captions)
     small = len(images) * len(captions) <= WHOLE
     return part.rows() if small else part
 
@@ -330,9 +330,9 @@ class KeptScores(KeptVectors):
         Raises:
             ChecksumError: a file is damaged. ValueError: it cannot be read.
         """
-        return cls(read_array(kept_file(folder, SCORES)), kept_ids(folder))
+        return cls(read_array(checked_file(folder, SCORES)), read_ids(folder))
 
-    def keep(self, folder: Path) -> None:
+    def write(self, folder: Path) -> None:
         """Write the scores into a run folder."""
         with replacing(folder / SCORES) as temporary:
             np.save(temporary, by_rows(self.values).rows())
@@ -365,7 +365,7 @@ class KeptScores(KeptVectors):
         return items.rows
 
 
-def keep_model(folder: Path, result: Any) -> None:
+def write_model(folder: Path, result: Any) -> None:
     """Write into the folder of an evaluation what its model is, where nothing else keeps it.
 
     A model without a name cannot be opened again. Where it makes its scores itself, they are kept as well,
@@ -379,7 +379,7 @@ def keep_model(folder: Path, result: Any) -> None:
         ValueError: the model has no name, and scores of its own in each direction.
     """
     model, split = result.model, result.split
-    model.keep(folder)
+    model.write(folder)
     if not model.scores_itself or result.run.model or isinstance(model, KeptScores):
         return
     require(
@@ -387,10 +387,10 @@ def keep_model(folder: Path, result: Any) -> None:
         f"{model.name} scores pairs by direction and has no name by which it is opened again; save it as "
         "my_file.py and give it as my_file:Name",
     )
-    KeptScores(result.any_scores(), (split.image_ids, split.caption_ids)).keep(folder)
+    KeptScores(result.any_scores(), (split.image_ids, split.caption_ids)).write(folder)
 
 
-def kept_file(folder: Path, name: str) -> Path:
+def checked_file(folder: Path, name: str) -> Path:
     """Return a file that a run keeps, which is what the run wrote.
 
     Raises:
@@ -402,10 +402,10 @@ def kept_file(folder: Path, name: str) -> Path:
     return file
 
 
-def kept_ids(folder: Path) -> Sides:
+def read_ids(folder: Path) -> Sides:
     """Return the ids of images and of captions that a run keeps."""
     sides = []
     for side in ("image", "text"):
-        file = kept_file(folder, f"embeddings/{side}_ids.parquet")
+        file = checked_file(folder, f"embeddings/{side}_ids.parquet")
         sides.append(tuple(pd.read_parquet(file)["id"]))
     return sides[0], sides[1]

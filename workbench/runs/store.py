@@ -40,6 +40,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.formatting import format_path
 from workbench.io import (
+    expand_home,
     flatten,
     format_from_user,
     json_value,
@@ -48,7 +49,6 @@ from workbench.io import (
     update_checksums,
     user_folder,
     verify_checksums,
-    with_home,
     write_json,
     write_text,
 )
@@ -181,7 +181,7 @@ def read(folder: Path | str) -> Run:
         FileNotFoundError: the folder is not there.
         ValueError: a file of it is truncated or foreign; the message names file and reason.
     """
-    path = with_home(folder)
+    path = expand_home(folder)
     require(path.is_dir(), f"no run folder {path}; `workbench ls` lists the runs", FileNotFoundError)
     params, results, env, arms, kind = (load(path / name) for name in (PARAMS, RESULTS, ENV, ARMS, KIND))
     others = sorted((path / EVALUATIONS).glob(f"*/{RESULTS}"))
@@ -239,7 +239,7 @@ def list_runs(root: Path | str = "runs", notebook: str = "*", tags: Sequence[str
         for path in sorted(folders)
         if (path / PARAMS).is_file() or (path / STATUS).is_file()
     ]
-    tagged = [run for run in every if run.about.has_all(tags)]
+    tagged = [run for run in every if run.about.has_all_tags(tags)]
     return sorted(tagged, key=_sort_key)
 
 
@@ -370,7 +370,7 @@ def folder(notebook: str, out: Path | str, params: Mapping[str, Any]) -> Path:
             that does not fit it.
     """
     check_parameters()
-    path = with_home(out) if str(out) else new_run(notebook, params)
+    path = expand_home(out) if str(out) else new_run(notebook, params)
     return path if (path / PARAMS).is_file() else write_json(path / PARAMS, params).parent
 
 

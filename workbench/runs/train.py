@@ -12,9 +12,9 @@ from typing import Any
 import torch
 
 from workbench.io import only_writer, resolve_output, write_json
-from workbench.progress import choice
+from workbench.progress import showing
 from workbench.records import require
-from workbench.registry import door, merge
+from workbench.registry import check_arguments, merge
 from workbench.runs import store as runs
 from workbench.runs.about import ABOUT, About, add_about, read_about
 from workbench.runs.build import Experiment, prepare
@@ -31,7 +31,7 @@ from workbench.training.processes import process_rank
 from workbench.training.settings import changed_settings
 
 
-@door("train", "settings stand in the configuration: train(Config(objective='ditm'))")
+@check_arguments("train", "settings stand in the configuration: train(Config(objective='ditm'))")
 def train(
     experiment: Config | Mapping[str, Any] | Experiment,
     *,
@@ -62,7 +62,7 @@ def train(
         BlockingIOError: another process writes into the folder.
     """
     about = About(name, tags, note)
-    with choice(shown=progress and not process_rank()):
+    with showing(shown=progress and not process_rank()):
         ready = experiment if isinstance(experiment, Experiment) else prepare(experiment)
         place = resolve_output(folder) if folder else None
         if place is None or process_rank() or _is_of_notebook(place):

@@ -120,7 +120,7 @@ class SideVectors(NamedTuple):
 
     def embedding(self) -> Embedding:
         """Return the vectors as an embedding."""
-        return Embedding(self.values) if self.mask is None else Embedding.of_parts(self.values, self.mask)
+        return Embedding(self.values) if self.mask is None else Embedding.from_parts(self.values, self.mask)
 
 
 def read_both(images: Any, texts: Any) -> tuple[SideVectors, SideVectors]:

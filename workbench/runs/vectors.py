@@ -64,10 +64,10 @@ def with_frozen_vectors(source: Source, pair: Pair, reads: Sequence[str]) -> Sou
     split = source.split
     inputs, signals = dict(source.inputs), dict(source.signals)
     if (frozen := pair.image.frozen_encoder) is not None:
-        inputs["vectors"] = frozen_vectors(frozen, "image", split, source.of_images).take
+        inputs["vectors"] = frozen_vectors(frozen, "image", split, source.image_batch).take
         inputs = {name: read for name, read in inputs.items() if name not in pair.image.frozen_inputs}
     if (frozen := pair.text.frozen_encoder) is not None:
-        read = replace(source, signals={name: signals[name] for name in reads}).of_captions
+        read = replace(source, signals={name: signals[name] for name in reads}).caption_batch
         signals["vectors"] = frozen_vectors(frozen, "text", split, read)
     return replace(source, inputs=inputs, signals=signals)
 

@@ -68,7 +68,7 @@ class SignalMaker(Maker):
         """The most ids of a caption, start and end included; 0 = no limit, or none that is known."""
         return getattr(self, "max_length", None) or 0
 
-    def cut(self, captions: Sequence[str], signal: Signal) -> int:
+    def count_truncated(self, captions: Sequence[str], signal: Signal) -> int:
         """Count the captions that are longer than ``context_length`` ids, whose end is therefore not read.
 
         Args:
@@ -77,7 +77,7 @@ class SignalMaker(Maker):
         """
         return 0
 
-    def spelt(self, captions: Sequence[str]) -> list[list[str]]:
+    def token_texts(self, captions: Sequence[str]) -> list[list[str]]:
         """Return the words or tokens that the signal has of each caption, as texts; one that reads words says
         it.
         """

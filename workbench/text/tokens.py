@@ -30,7 +30,7 @@ class TokenSignal(Ragged):
         """Return ``(n, L)`` int64 ids of these captions, padded with 0 to the longest of them."""
         return torch.from_numpy(self.pad(rows)[0].astype(np.int64))
 
-    def spelt(self, name: Callable[[int], str]) -> list[list[str]]:
+    def token_texts(self, name: Callable[[int], str]) -> list[list[str]]:
         """Return the captions as lists of the names of their ids."""
         return [list(map(name, ids.tolist())) for ids in np.split(self.flat, self.starts[1:-1])]
 
@@ -113,7 +113,7 @@ class Tokens(SignalMaker):
         """The most ids of a caption: as asked for, or the model's context length."""
         return self.max_length or int(getattr(self._open_clip, "context_length", 0))
 
-    def cut(self, captions: Sequence[str], signal: Any) -> int:
+    def count_truncated(self, captions: Sequence[str], signal: Any) -> int:
         """Count the captions that are longer than ``context_length`` ids."""
         if not self.context_length:
             return 0
@@ -123,12 +123,12 @@ class Tokens(SignalMaker):
             return sum(len(words(caption)) + 2 > self.context_length for caption in doubtful)
         return _count_growing(self._open_clip, doubtful, self.context_length)
 
-    def spelt(self, captions: Sequence[str]) -> list[list[str]]:
+    def token_texts(self, captions: Sequence[str]) -> list[list[str]]:
         """Return what each id of the captions stands for; special ids in brackets."""
         if self._open_clip is None:
-            return self.transform(captions).spelt((*SPECIAL, *self.vocabulary).__getitem__)
+            return self.transform(captions).token_texts((*SPECIAL, *self.vocabulary).__getitem__)
         decode = getattr(self._open_clip, "tokenizer", self._open_clip).decode
-        return self.transform(captions).spelt(lambda token: str(decode([token])).strip())
+        return self.transform(captions).token_texts(lambda token: str(decode([token])).strip())
 
 
 def _token_ids(tokenizer: Any, captions: Sequence[str]) -> list[list[int]]:

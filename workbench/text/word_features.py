@@ -120,14 +120,14 @@ class WordFeatures(SignalMaker):
         ids = self._encoder[0](list(captions), truncation=True, max_length=self.max_length)["input_ids"]
         return TokenSignal.from_rows(ids)
 
-    def cut(self, captions: Sequence[str], signal: Any) -> int:
+    def count_truncated(self, captions: Sequence[str], signal: Any) -> int:
         """Count the captions that are longer than ``context_length`` ids."""
         full = [captions[row] for row in signal.rows_at_least(self.context_length)]
         return text_models.count_longer(self._encoder[0], full, self.context_length) if full else 0
 
-    def spelt(self, captions: Sequence[str]) -> list[list[str]]:
+    def token_texts(self, captions: Sequence[str]) -> list[list[str]]:
         """Return the tokens of each caption, as the tokenizer writes them."""
-        return self.tokens(captions).spelt(self._encoder[0].convert_ids_to_tokens)
+        return self.tokens(captions).token_texts(self._encoder[0].convert_ids_to_tokens)
 
     def states(self, tokens: TokenSignal) -> Iterator[tuple[Rows, Array, Mask]]:
         """Yield token outputs in batches of captions of similar length, without keeping them: ``(n,)``

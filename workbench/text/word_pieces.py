@@ -58,14 +58,14 @@ class WordPieces(SignalMaker):
         signal = TokenSignal.from_rows(ids, np.int32)
         return TokenSignal(signal.flat + 1, signal.starts)
 
-    def cut(self, captions: Sequence[str], signal: Any) -> int:
+    def count_truncated(self, captions: Sequence[str], signal: Any) -> int:
         """Count the captions that are longer than ``context_length`` ids."""
         full = [captions[row] for row in signal.rows_at_least(self.context_length)]
         return text_models.count_longer(self._tokenizer, full, self.context_length) if full else 0
 
-    def spelt(self, captions: Sequence[str]) -> list[list[str]]:
+    def token_texts(self, captions: Sequence[str]) -> list[list[str]]:
         """Return the pieces of each caption, as the tokenizer writes them."""
-        return self.transform(captions).spelt(
+        return self.transform(captions).token_texts(
             lambda number: str(self._tokenizer.convert_ids_to_tokens(number - 1))
         )
 

@@ -137,7 +137,7 @@ class Source:
                 elsewhere.
         """
         images, own = self.images_of(captions)
-        texts = self.of_captions(captions)
+        texts = self.caption_batch(captions)
         relevance = {
             name: torch.as_tensor(graded.take(images, captions)) for name, graded in self.relevance.items()
         }
@@ -148,7 +148,7 @@ class Source:
             [self.split.image_ids[row] for row in images],
             texts.caption_ids,
             torch.from_numpy(own),
-            self.of_images(images).inputs if inputs else {},
+            self.image_batch(images).inputs if inputs else {},
             texts.signals,
             relevance,
             also=also,
@@ -162,20 +162,20 @@ class Source:
         order = np.argsort(first)
         return distinct[order], np.argsort(order)[inverse]
 
-    def of_images(self, rows: Rows) -> Batch:
+    def image_batch(self, rows: Rows) -> Batch:
         """Return a batch of images without captions, for evaluation."""
         inputs = {name: read(rows) for name, read in self.inputs.items()}
         return Batch(
             [self.split.image_ids[row] for row in rows], [], torch.empty(0, dtype=torch.long), inputs
         )
 
-    def of_captions(self, rows: Rows) -> Batch:
+    def caption_batch(self, rows: Rows) -> Batch:
         """Return a batch of captions without images, for evaluation; ``own`` keeps the rows of the split."""
         ids = [self.split.caption_ids[row] for row in rows]
         taken = {name: signal.take(rows) for name, signal in self.signals.items()}
         return Batch([], ids, torch.from_numpy(self.split.own[rows]), signals=taken)
 
-    def of_texts(self, captions: Rows, *, seed: int) -> tuple[Rows, Callable[[Rows], Batch]]:
+    def text_batches(self, captions: Rows, *, seed: int) -> tuple[Rows, Callable[[Rows], Batch]]:
         """Return what a text encoder reads of a batch, and what makes batches of it.
 
         Args:
@@ -183,7 +183,7 @@ class Source:
             seed: of the draw.
         """
         if self.negatives is None:
-            return captions, self.of_captions
+            return captions, self.caption_batch
         drawn = self.negatives.draw(captions, seed=seed)
         return np.concatenate([captions, drawn]), self.negatives.batch
 
@@ -236,7 +236,7 @@ class Shards(Dataset[BatchShard]):
 
     def __getitem__(self, rows: Rows) -> BatchShard:
         batch = self.source.batch(rows, inputs=False)
-        texts, of_texts = self.source.of_texts(rows, seed=self.seed)
+        texts, of_texts = self.source.text_batches(rows, seed=self.seed)
         images = self.source.images_of(rows)[0]
         mixture = draw_mixture(rows, len(images), share=self.mix, seed=self.seed) if self.mix else None
         if mixture:
@@ -251,9 +251,9 @@ class Shards(Dataset[BatchShard]):
     def _read_images(self, images: Rows, places: Rows, mixture: Mixture | None) -> Batch:
         """Return some of a batch's images; where they are mixed, their partners are read with them."""
         if mixture is None:
-            return self.source.of_images(images[places])
+            return self.source.image_batch(images[places])
         needed = np.union1d(places, mixture.partner[places])
-        batch = self.source.of_images(images[needed])
+        batch = self.source.image_batch(images[needed])
         ids = [batch.image_ids[row] for row in np.searchsorted(needed, places)]
         inputs = {name: mixture.mix(value, needed, places) for name, value in batch.inputs.items()}
         return replace(batch, image_ids=ids, inputs=inputs)

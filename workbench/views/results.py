@@ -11,7 +11,7 @@ from IPython.display import HTML
 
 from workbench.english import join_words
 from workbench.records import require
-from workbench.registry import class_of, door
+from workbench.registry import check_arguments, class_of
 from workbench.runs import compare
 from workbench.runs.compare import Comparison
 from workbench.runs.opening import require_results, share_split
@@ -22,7 +22,7 @@ from workbench.views.plots import comparison, retrieval, tables, theme, training
 Labelled = list[tuple[str, dict[str, Any]]]
 
 
-@door("numbers")
+@check_arguments("numbers")
 def numbers(results: Result | Comparison, *, every: bool = False) -> HTML:
     """Show numbers with their intervals and contracts: queries, gallery, chance, and what counts as a hit.
 
@@ -50,7 +50,7 @@ def _contracts(results: Result | Comparison, every: bool) -> dict[str, Labelled]
     return pairs
 
 
-@door("curves")
+@check_arguments("curves")
 def curves(*results: Result) -> go.Figure:
     """Draw how training went: of one result the terms of its loss and the validation, of several the
     validation and the course of each loss. The title names those that were not trained here.
@@ -73,7 +73,7 @@ def curves(*results: Result) -> go.Figure:
     return fig
 
 
-@door("first_answers")
+@check_arguments("first_answers")
 def first_answers(result: Result) -> go.Figure:
     """Draw what the first answers are: annotated, true without being annotated, or wrong.
 
@@ -87,7 +87,7 @@ def first_answers(result: Result) -> go.Figure:
     return training.first_answers(own, true)
 
 
-@door("differences")
+@check_arguments("differences")
 def differences(compared: Comparison) -> go.Figure:
     """Draw the difference of every result from the first one, a panel a number, with interval and verdict.
 
@@ -101,7 +101,7 @@ def differences(compared: Comparison) -> go.Figure:
     return comparison.differences(compared.differences, against=compared.runs[0].name)
 
 
-@door("verdicts")
+@check_arguments("verdicts")
 def verdicts(compared: Comparison) -> HTML:
     """Show the same differences as a table, with the images that each is better and worse on.
 
@@ -113,7 +113,7 @@ def verdicts(compared: Comparison) -> HTML:
     return HTML(tables.verdicts(compared.differences, title=title))
 
 
-@door("sheet")
+@check_arguments("sheet")
 def sheet(
     *results: Result,
     direction: Literal["i2t", "t2i"] = "t2i",

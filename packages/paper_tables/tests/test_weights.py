@@ -93,7 +93,7 @@ def test_parts_that_are_no_words_are_numbered(trained, monkeypatch):
     def none(self, captions):
         raise NotImplementedError
 
-    monkeypatch.setattr(type(trained.model), "spelt", none)
+    monkeypatch.setattr(type(trained.model), "token_texts", none)
     (one,) = weights.weights_of_run(trained, [1])
     assert [word for word, _ in one.captions[0]][:2] == ["part 1", "part 2"]
 

@@ -19,7 +19,7 @@ from torch.nn.functional import normalize
 from workbench.encoders._open_clip import build, find_description, fitting_model, set_padding
 from workbench.encoders._open_clip_towers import depths, read_text, text_tower
 from workbench.encoders.packed import PackedIndex, gru
-from workbench.encoders.words import FIRST_WORD, UNKNOWN, TextBackbone, close_up, word_table
+from workbench.encoders.words import FIRST_WORD, UNKNOWN, TextBackbone, close_gaps, word_table
 from workbench.records import require
 from workbench.registry import Natural, Share
 
@@ -317,4 +317,4 @@ def mask_and_delete(ids: Tensor, *, mask: float, delete: float, whole: bool = Fa
     draw = torch.rand(ids.shape, device=ids.device).masked_fill(~is_word, -1)
     touched = is_word & (whole | (draw != draw.amax(1, keepdim=True)))
     ids = ids.masked_fill(touched & (draw < mask), UNKNOWN)
-    return close_up(ids, (ids != 0) & ~(touched & (draw >= mask) & (draw < mask + delete)))[0]
+    return close_gaps(ids, (ids != 0) & ~(touched & (draw >= mask) & (draw < mask + delete)))[0]

@@ -45,7 +45,7 @@ class HuggingFace(Adapter):
         inputs = self.processor(text=texts, padding=self.padding, return_tensors="pt", **cut)
         return vectors_in(self.model.get_text_features(**inputs.to(self.model.device)))
 
-    def cut(self, texts: Sequence[str]) -> int:
+    def count_truncated(self, texts: Sequence[str]) -> int:
         """Count the texts that are longer than ``longest`` tokens."""
         return text_models.count_longer(self.processor.tokenizer, texts, self.longest) if self.longest else 0
 

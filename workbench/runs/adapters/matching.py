@@ -48,7 +48,7 @@ class Matching(Adapter):
         seen = torch.ones(states.shape[:-1], dtype=torch.long, device=states.device)
         return self._matching(states, seen, tokens["input_ids"], tokens["attention_mask"])
 
-    def cut(self, texts: Sequence[str]) -> int:
+    def count_truncated(self, texts: Sequence[str]) -> int:
         """Count the texts that are longer than ``longest`` tokens."""
         return text_models.count_longer(self.processor.tokenizer, texts, self.longest) if self.longest else 0
 

@@ -83,7 +83,7 @@ class PCMEPP(Adapter):
         assert text.log_var is not None
         return similarity.closed_form(image.mean, image.log_var, text.mean, text.log_var)
 
-    def cut(self, texts: Sequence[str]) -> int:
+    def count_truncated(self, texts: Sequence[str]) -> int:
         """Count the texts that are longer than ``longest`` tokens, start and end included."""
         return sum(len(self.tokenizer.encode(text)) + 2 > self.longest for text in texts)
 

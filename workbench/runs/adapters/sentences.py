@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from workbench.assets import text_models
-from workbench.io import hub_access, library, reading_errors
+from workbench.io import hub_access, import_optional, reading_errors
 from workbench.records import require
 from workbench.runs.adapters.shared import DUAL
 from workbench.runs.own import Adapter
@@ -60,7 +60,7 @@ class Sentences(Adapter):
         """Return ``(N, D)`` vectors, see ``encode_image``."""
         return self.encode_image(texts, side, prompt)
 
-    def cut(self, texts: Sequence[str]) -> int:
+    def count_truncated(self, texts: Sequence[str]) -> int:
         """Count the texts that are longer than ``longest`` tokens."""
         tokenizer = getattr(self.model.tokenizer, "tokenizer", self.model.tokenizer)
         return text_models.count_longer(tokenizer, texts, self.longest) if self.longest else 0
@@ -77,7 +77,7 @@ def open_in_library(kind: str, name: str) -> Any:
         ModuleNotFoundError: the library is not installed.
         ValueError: the model cannot be opened, or needs code of its own that is not trusted.
     """
-    sentences = library(SENTENCES, "sentences")
+    sentences = import_optional(SENTENCES, "sentences")
     opening = reading_errors(name, f"cannot be opened by {SENTENCES}", Exception)
     with opening, text_models.refusing_code(name), hub_access(name):
         trusted = text_models.TRUSTED.get()

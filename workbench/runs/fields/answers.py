@@ -52,14 +52,14 @@ def is_cut(material: Material) -> Iterable[float]:
     """Return ``(T,)`` whether a caption is longer than the model reads."""
     model, split = material.run.model, material.split
     source: Source = model.source(split)
-    cut, longest = model.cut(source)
+    cut, longest = model.count_truncated(source)
     out = np.zeros(len(split.captions))
     if not cut:
         return out
     maker = model.makers[model.reads[0]]
     for row in np.flatnonzero(material.tokens >= longest - 1).tolist():
         caption = [split.captions[row]]
-        out[row] = maker.cut(caption, maker.transform(caption))
+        out[row] = maker.count_truncated(caption, maker.transform(caption))
     return out
 
 

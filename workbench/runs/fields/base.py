@@ -63,7 +63,9 @@ class Material:
     @cached_property
     def tokens(self) -> Values:
         """``(T,)`` how many tokens of each caption the model reads, start and end included."""
-        return np.array([len(tokens) for tokens in self.run.model.spelt(self.split.captions)], dtype=float)
+        return np.array(
+            [len(tokens) for tokens in self.run.model.token_texts(self.split.captions)], dtype=float
+        )
 
     def best_items(self, direction: str) -> Rows:
         """Return ``(queries, 10)`` rows of the best items of each query."""
@@ -105,7 +107,7 @@ class ComputedField:
 
 
 def _reads_tokens(material: Material) -> bool:
-    return material.run is not None and hasattr(material.run.model, "spelt")
+    return material.run is not None and hasattr(material.run.model, "token_texts")
 
 
 CHECKS: Mapping[str, Callable[[Material], bool]] = {

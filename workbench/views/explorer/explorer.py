@@ -19,7 +19,7 @@ import traitlets
 from workbench.io import format_from_user, user_folder, write_table
 from workbench.progress import during, in_tab
 from workbench.records import require
-from workbench.registry import door
+from workbench.registry import check_arguments
 from workbench.runs import compare
 from workbench.runs.model import Model
 from workbench.runs.models import open_model
@@ -95,7 +95,7 @@ class Explorer(anywidget.AnyWidget):
     config = traitlets.Dict().tag(sync=True)
     first = traitlets.Dict().tag(sync=True)
 
-    @door("Explorer")
+    @check_arguments("Explorer")
     def __init__(
         self,
         runs: Sequence[Result] | Result,
@@ -160,7 +160,7 @@ class Explorer(anywidget.AnyWidget):
             "panels": panels,
         }
 
-    @door("query")
+    @check_arguments("query")
     def query(
         self,
         *,
@@ -298,7 +298,7 @@ class Explorer(anywidget.AnyWidget):
         )
         return self.export(place, overwrite=overwrite)
 
-    @door("to_html")
+    @check_arguments("to_html")
     @during("writing the page")
     def to_html(self, path: Path | str, *, questions: Sequence[Question | str] = ()) -> Path:
         """Write a page that reads without kernel or network: the last answer, or the answers to these
@@ -306,7 +306,7 @@ class Explorer(anywidget.AnyWidget):
         """
         return static.write(path, self.static(questions), panels=self._panels)
 
-    @door("show")
+    @check_arguments("show")
     def show(self, questions: Sequence[Question | str] = ()) -> Any:
         """Return the widget where a person looks, and the static page of these questions where a notebook is
         run in a batch.
@@ -433,7 +433,7 @@ class Explorer(anywidget.AnyWidget):
         return {"kind": "disagreements", "found": differences, "keys": keys}, blobs
 
 
-@door("explore")
+@check_arguments("explore")
 def explore(
     *results: Any,
     images: Any = None,

@@ -10,7 +10,7 @@ from pydantic import ConfigDict, ValidationError
 
 from workbench.io import type_adapter
 from workbench.records import SceneGraph, Split, require
-from workbench.registry import Count, Natural, refusal
+from workbench.registry import Count, Natural, describe_error
 
 Kind = Literal["text", "image", "caption", "pixels", "embedding"]
 Seeks = Literal["images", "captions", "entities"]
@@ -165,7 +165,7 @@ def check_question(question: Any) -> Question:
         valid: Question = type_adapter(Question).validate_python(question)
     except ValidationError as error:
         values = vars(question) if isinstance(question, Question) else question
-        raise refusal("question", values, error.errors()) from None
+        raise describe_error("question", values, error.errors()) from None
     return valid
 
 
