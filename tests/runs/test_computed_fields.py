@@ -78,7 +78,9 @@ def test_what_a_model_answers_is_there_where_a_model_is():
 
 
 def test_tokens_and_cuts_are_those_of_the_model():
-    maker = SimpleNamespace(count_truncated=lambda captions, signal: len(captions[0].split()) > 6, transform=len)
+    maker = SimpleNamespace(
+        count_truncated=lambda captions, signal: len(captions[0].split()) > 6, transform=len
+    )
     model = SimpleNamespace(
         token_texts=lambda captions: [caption.split()[:6] for caption in captions],
         source=lambda split: None,
