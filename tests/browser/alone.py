@@ -14,8 +14,8 @@ from workbench.views.explorer import Explorer
 
 PAGE = """<!DOCTYPE html><html lang="en"><head><title>explorer</title><style>body { margin: 0; }</style>
 <style>%s</style></head><body><main id="root"></main></body></html>"""
-START = """([source, config]) => {
-  const heard = {}, state = { config, selected_idx: [], saved: [] };
+START = """([source, config, selected]) => {
+  const heard = {}, state = { config, selected, selected_idx: [], saved: [] };
   window.sent = [];
   window.kernel = { status: "idle" };
   window.model = {
@@ -59,7 +59,7 @@ class Alone:
         self.page.on("pageerror", lambda error: self.trouble.append(str(error)))
         self.page.on("request", lambda r: self.trouble.append(r.url) if r.url.startswith("http") else None)
         self.page.set_content(PAGE % str(explorer._css))
-        self.page.evaluate(START, [str(explorer._esm), dict(explorer.config)])
+        self.page.evaluate(START, [str(explorer._esm), dict(explorer.config), explorer.selected])
 
     def answer(self) -> int:
         """Let the kernel answer what waits; how many messages there were."""

@@ -278,10 +278,14 @@ def round_cut(value: float) -> float:
 
 def _slices_between(field: Field, values: Values, edges: list[float]) -> dict[str, Mask]:
     """Return ``words<=8``, ``8<words<=12``, ``words>12``."""
-    name, part = field.name, np.searchsorted(edges, values, side="left")
-    texts = list(map(field.text, edges))
+    part = np.searchsorted(edges, values, side="left")
     if not edges:
-        return {f"{name}=(any)": ~np.isnan(values)}
+        return {f"{field.name}=(any)": ~np.isnan(values)}
+    return {label: part == number for number, label in enumerate(labels_between(field, edges))}
+
+
+def labels_between(field: Field, edges: list[float]) -> list[str]:
+    """Return the labels of slices of numbers, one more than there are edges."""
+    name, texts = field.name, list(map(field.text, edges))
     between = [f"{low}<{name}<={high}" for low, high in pairwise(texts)]
-    labels = [f"{name}<={texts[0]}", *between, f"{name}>{texts[-1]}"]
-    return {label: part == number for number, label in enumerate(labels)}
+    return [f"{name}<={texts[0]}", *between, f"{name}>{texts[-1]}"]

@@ -67,7 +67,7 @@ def test_a_caption_opens_as_itself_with_the_rank_of_lists_and_pages():
     space = hand_space([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]], ["a dog", "a cat", "a dog"])
     made = Explorer([space], k=2, start=2)
     term = {"kind": "caption", "value": made.config["startRow"], "sign": 1, "name": made.config["start"]}
-    asked = made._answer_message({"page": "p", "question": {**QUESTION, "terms": [term]}})[0]["answer"]
+    asked = made._messages.answer({"page": "p", "question": {**QUESTION, "terms": [term]}})[0]["answer"]
     (page,), listed = made.static([Question((made._start,))]), space.ranks("t2i")
     for row, own in enumerate(space.split.own):
         (partner,) = made.ask(Question((Term("caption", row),))).partners

@@ -12,6 +12,7 @@ export const KEYS = [
   ["p", "pins"],
   ["s", "selects"],
   ["n", "next disagreement"],
+  ["j, k", "next and previous query"],
   ["Esc", "closes"],
 ];
 
@@ -308,6 +309,7 @@ export class ViewBar {
       "div",
       { class: "wbx-group", role: "group", "aria-label": "View" },
       this.choice("gallery", "Gallery"),
+      this.choice("queries", "Queries"),
       config.runs.length > 1 ? this.choice("differ", "Disagreements") : null,
       this.choice("pins", "Pins"),
     );

@@ -25,6 +25,7 @@ from workbench.views.explorer.disagreements import disagreements
 from workbench.views.explorer.gallery import Entities, Gallery, Grader, cosines, ranking
 from workbench.views.explorer.notes import Facts, Truths
 from workbench.views.explorer.panels import Panel, panels_by_name, require_panels
+from workbench.views.explorer.queries import Queries
 from workbench.views.explorer.questions import Filters, Question, Seeks, Term
 
 # ``(N,)`` one run's scores of the whole gallery, or several lines of them
@@ -317,6 +318,15 @@ class Engine:
         if "scene_graph" not in text.names():
             return None
         return text.load("scene_graph", plurals=True, corrects=False)
+
+    @cached_property
+    def queries(self) -> Queries:
+        """The queries of the data with their fields, ranks and values."""
+        return Queries([asker.run for asker in self.askers])
+
+    def forget_fields(self) -> None:
+        """Read the fields again when they are asked for, since a slice was saved."""
+        self.__dict__.pop("queries", None)
 
     @property
     def encodes(self) -> bool:

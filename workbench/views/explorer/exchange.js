@@ -158,6 +158,10 @@ export class Exchange {
       suggestions: () => this.view.query.offer(message.found),
       disagreements: () => this.view.differ.take(message.found),
       exported: () => this.view.say(`Written: ${message.path}`),
+      queries: () => this.view.queries.selection.take(message.table, buffers),
+      condition: () => this.view.queries.learnt(message, buffers),
+      thumbnails: () => this.view.queries.lines.draw(),
+      "saved-slice": () => this.view.queries.saved(message.name),
       opened: () => this.view.inspector.take(message.row, buffers[0]),
     };
     kinds[message.kind]?.();
@@ -200,6 +204,8 @@ export class Exchange {
   onError(message) {
     this.view.trouble.textContent = message.text;
     if (message.number === `${this.view.name}-disagreements`) this.view.differ.list.replaceChildren();
+    if (["queries", "condition"].some(kind => message.number === `${this.view.name}-${kind}`))
+      this.view.queries.selection.fail(message.text);
     if (this.free(message)) this.began = null;
   }
 

@@ -9,6 +9,7 @@ import { Inspector } from "./inspector.js";
 import { Kernel } from "./kernel.js";
 import { Panels } from "./panels.js";
 import { h, MARK_NAMES, shape, Thumbnails, toggled, unique, words } from "./parts.js";
+import { QuerySide } from "./query_side.js";
 import { Questions } from "./questions.js";
 import { RunBar } from "./run_bar.js";
 
@@ -58,6 +59,7 @@ export class View {
     this.gallery = new Gallery(this);
     this.inspector = new Inspector(this);
     this.differ = new Disagreements(this);
+    this.queries = new QuerySide(this);
     this.filters = new Filters(this);
     this.questions = new Questions(this);
     this.panels = new Panels(this);
@@ -75,6 +77,7 @@ export class View {
       "aside",
       { class: "wbx-side", id: `${this.name}-side`, "aria-label": "Filters and panels" },
       this.config.runs.length > 1 ? this.runs.box : null,
+      this.queries.frame,
       this.filters.box,
       this.panels.boxes,
       this.questions.box,
@@ -99,6 +102,7 @@ export class View {
     this.listeners = [
       ["msg:custom", (message, buffers) => this.exchange.receive(message, buffers)],
       ["change:selected_idx", () => this.drawSelection(true)],
+      ["change:selected", () => this.queries.heard()],
       ["change:saved", () => this.questions.draw()],
     ];
     this.listeners.forEach(([name, listener]) => model.on(name, listener));
@@ -111,9 +115,12 @@ export class View {
       this.exchange.prepare();
       this.exchange.onAnswer({ number: `${this.name}-0`, answer: first });
     } else this.exchange.ask();
+    this.queries.imagesHeard();
+    this.queries.heard();
   }
 
   close() {
+    this.queries.close();
     this.listeners.forEach(([name, listener]) => this.model.off(name, listener));
     this.kernel.close();
     this.sizing.disconnect();
@@ -132,17 +139,19 @@ export class View {
       this.gallery.columns,
       this.gallery.more,
       this.differ.box,
+      this.queries.lines.box,
     );
   }
 
   /**
-   * Which of gallery, disagreements and pins is looked at.
+   * Which of gallery, queries, disagreements and pins is looked at.
    * @param {string} name
    */
   show(name) {
     this.root.dataset.view = name;
     this.bar.press(name);
     if (name === "differ" && !this.differ.found) this.differ.load(0);
+    if (name === "queries") this.queries.selection.open();
   }
 
   get sideShown() {
@@ -212,6 +221,7 @@ export class View {
     onlyLabel.hidden = !length && !only.checked;
     onlyCount.textContent = `only the ${length} selected`;
     this.gallery.mark();
+    if (changed) this.queries.imagesHeard();
     if (changed && only.checked) this.exchange.ask();
   }
 
@@ -397,7 +407,14 @@ export class View {
     };
     const cards = card instanceof HTMLElement ? this.gallery.keys(card) : {};
     /** @type {Record<string, () => void>} */
-    const keys = { "/": typing, n: () => this.differ.go(1), N: () => this.differ.go(-1), ...cards };
+    const keys = {
+      "/": typing,
+      n: () => this.differ.go(1),
+      N: () => this.differ.go(-1),
+      j: () => this.queries.lines.go(1),
+      k: () => this.queries.lines.go(-1),
+      ...cards,
+    };
     if (!keys[event.key]) return;
     event.preventDefault();
     keys[event.key]();

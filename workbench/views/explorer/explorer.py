@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 import traitlets
 
-from workbench.io import format_from_user, user_folder, write_table
+from workbench.io import user_folder, write_table
 from workbench.progress import during, in_tab
 from workbench.records import require
 from workbench.registry import check_arguments
@@ -27,10 +27,12 @@ from workbench.runs.opening import open_results, share_split
 from workbench.runs.own import is_object_model
 from workbench.runs.preview import preview_model
 from workbench.runs.result import Result
+from workbench.runs.selection import Selection
 from workbench.views import photographs
 from workbench.views.explorer import static
 from workbench.views.explorer.answers import Answer, Item
 from workbench.views.explorer.engine import Engine
+from workbench.views.explorer.messages import Messages
 from workbench.views.explorer.panels import Panel, panel_scripts, panel_styles
 from workbench.views.explorer.questions import (
     MARKS,
@@ -42,17 +44,22 @@ from workbench.views.explorer.questions import (
     check_question,
     read_question,
 )
-from workbench.views.explorer.thumbnails import Thumbnails, read_upload
+from workbench.views.explorer.thumbnails import Thumbnails
 from workbench.views.pages import join_scripts
 
 HERE = Path(__file__).parent
 PARTS = ("parts.js",)
+STYLES = ("explorer.css", "selection.css")
 # one module for the browser, in this order; the scripts of panels follow the first
 SCRIPTS = (
     "tiles.js",
     "kernel.js",
     "disagreements.js",
     "gallery.js",
+    "query_table.js",
+    "selection.js",
+    "query_list.js",
+    "query_side.js",
     "inspector.js",
     "filters.js",
     "questions.js",
@@ -77,6 +84,8 @@ class Explorer(anywidget.AnyWidget):
         folder: below it the page's field "Export to" may write files that are not there yet; if not given,
             the folder in which the user stands (``io.user``).
         panels: classes of panels, beside those of installed packages.
+        select: the queries that are selected at first, as a text such as ``"t2i/R@1[language=de]"``, see
+            ``runs.selection``.
 
     Raises:
         ValueError: no run, runs of different splits, judgements that the split has not, or a panel without a
@@ -84,8 +93,9 @@ class Explorer(anywidget.AnyWidget):
 
     Attributes:
         runs: that answer.
-        selected_idx: rows of the images that are selected, in the order of selection; may be observed and
-        linked.
+        selected_idx: rows of the images that are selected, in the order of selection, or of those of the
+        queries that are selected; may be observed and linked.
+        selected: the selected queries as a text, see ``runs.selection``; may be observed and set.
         answer: what was answered last.
         saved: questions that were saved in the widget, with name and tags; may be set.
     """
@@ -94,6 +104,7 @@ class Explorer(anywidget.AnyWidget):
     saved = traitlets.List(traitlets.Dict()).tag(sync=True)
     config = traitlets.Dict().tag(sync=True)
     first = traitlets.Dict().tag(sync=True)
+    selected = traitlets.Unicode().tag(sync=True)
 
     @check_arguments("Explorer")
     def __init__(
@@ -105,25 +116,27 @@ class Explorer(anywidget.AnyWidget):
         start: str | int = "",
         folder: Path | str = "",
         panels: Sequence[type[Panel]] = (),
+        select: str = "",
     ) -> None:
         self.folder = Path(folder).resolve() if str(folder) else user_folder()
         runs = open_results(runs)
         self.runs = tuple(runs)
         self.engine = Engine(runs, grades=grades, panels=panels)
         self.thumbnails = Thumbnails(self.engine.split)
-        self.uploads: list[Any] = []
+        self._messages = Messages(self)
         self.answer: Answer | None = None
         self._map: Any = None
         self._k = k
         words, row = self._first_words(start)
         self._start = self._term_of_words(words, row)
         self._panels = [type(panel) for panel in self.engine.panels.values()]
-        style = (HERE / "explorer.css").read_text(encoding="utf-8")
+        style = "\n".join((HERE / name).read_text(encoding="utf-8") for name in STYLES)
         self._esm = "\n".join(
             [join_scripts(HERE, PARTS), panel_scripts(self._panels), join_scripts(HERE, SCRIPTS)]
         )
         self._css = "\n".join([style, panel_styles(self._panels)])
-        super().__init__(config=self._config(words, row))
+        selected = str(self.engine.queries.selection(select)) if select else ""
+        super().__init__(config=self._config(words, row), selected=selected)
         self.on_msg(self._on_message)
 
     def _first_words(self, start: str | int) -> tuple[str, int | None]:
@@ -277,26 +290,38 @@ class Explorer(anywidget.AnyWidget):
             FileExistsError: there is such a file.
             ValueError: another ending.
         """
-        require(
-            overwrite or not Path(path).exists(),
-            f"{path} is there already; give another name, or overwrite=True to replace it",
-            FileExistsError,
-        )
-        return write_table(path, self.table())
+        return _write_new(path, self.table(), overwrite=overwrite)
 
     def table(self) -> pd.DataFrame:
         """Return the last answer as ``export`` writes it: one line for each item and run."""
         return self._last_answer().table()
 
-    def _export_below(self, path: str, overwrite: bool) -> Path:
-        """Return an export that the page asked for, which may lie in ``folder`` alone."""
+    def export_below(self, path: str, table: pd.DataFrame | None = None, *, overwrite: bool = False) -> Path:
+        """Write what the page asks to export, which may lie in ``folder`` alone.
+
+        Args:
+            path: below ``folder``, see ``export``.
+            table: that is written; ``None`` = the last answer.
+            overwrite: see ``export``.
+        """
         place = (self.folder / path).resolve()
         require(
             place.is_relative_to(self.folder),
             f"{path} lies outside of the folder {self.folder.name}, and a page writes nowhere else; name the "
             "folder in Explorer(folder=...), or write with export(...) in the notebook",
         )
-        return self.export(place, overwrite=overwrite)
+        return _write_new(place, self.table() if table is None else table, overwrite=overwrite)
+
+    def queries(self) -> pd.DataFrame:
+        """Return the selected queries: id, text and fields, and of every run the rank and score of the best
+        ground truth and the best wrong answer. Without a selection, all captions.
+        """
+        selection = Selection.parse(self.selected)
+        mask = selection.mask(self.runs)
+        if self.selected_idx:
+            images = self.engine.queries.images(selection.direction)
+            mask &= np.isin(images, self.selected_idx)
+        return self.engine.queries.answers(selection.direction, np.flatnonzero(mask).tolist())
 
     @check_arguments("to_html")
     @during("writing the page")
@@ -384,53 +409,34 @@ class Explorer(anywidget.AnyWidget):
     def _last_answer(self) -> Answer:
         return self.answer or self.ask(Question((self._start,), k=self._k))
 
-    def _on_message(self, _: Any, message: dict[str, Any], buffers: list[memoryview]) -> None:
-        """Answer the browser; whatever goes wrong is shown there, since nobody sees a kernel's log."""
-        blobs: list[bytes] = []
-        try:
-            reply, blobs = self._reply(message, buffers)
-        except ERRORS as error:
-            reply = {"kind": "error", "text": str(error) or type(error).__name__}
-        self.send({**reply, "number": message.get("number")}, blobs)
-
-    def _reply(
-        self, message: dict[str, Any], buffers: list[memoryview]
-    ) -> tuple[dict[str, Any], list[bytes]]:
-        kind = message["kind"]
-        if kind == "ask":
-            return self._answer_message(message)
-        if kind == "disagreements":
-            return self._differences_message(message)
-        if kind == "open":
-            row = int(message["row"])
-            return {"kind": "opened", "row": row}, [self.thumbnails.large_thumbnail(row)]
-        if kind == "upload":
-            name = str(message["name"])
-            self.uploads.append(read_upload(name, bytes(buffers[0])))
-            return {"kind": "uploaded", "index": len(self.uploads) - 1, "name": name}, []
-        if kind == "suggest":
-            suggestions = self.engine.gallery.suggestions(str(message["text"]))
-            return {"kind": "suggestions", "found": suggestions}, []
-        require(kind == "export", f"the explorer knows no message {kind!r}")
-        path = self._export_below(str(message["path"]), message.get("overwrite") is True)
-        return {"kind": "exported", "path": format_from_user(path)}, []
-
-    def _answer_message(self, message: dict[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
-        question = read_question(message["question"], self.uploads, self.engine.split)
+    def answer_question(self, question: Question) -> Answer:
+        """Answer a question of the page: what follows the answers that are there is put behind them."""
         answer = self.engine.answer(question)
         before = self.answer
         follows = question.skip and before and before.query == answer.query
         self.answer = before.with_columns(answer) if before and follows else answer
         if self._map and answer.query.text and answer.query.text != self._map.question.get("text"):
             self._map.ask(answer.query.text, select=False)
-        keys, blobs = self.thumbnails.new_to(str(message["page"]), answer.keys)
-        return {"kind": "answer", "answer": answer.as_dict(), "keys": keys}, blobs
+        return answer
 
-    def _differences_message(self, message: dict[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
-        differences = self.engine.disagreements(message["by"])
-        thumbnails = [difference["thumbnail"] for difference in differences]
-        keys, blobs = self.thumbnails.new_to(str(message["page"]), thumbnails)
-        return {"kind": "disagreements", "found": differences, "keys": keys}, blobs
+    def _on_message(self, _: Any, message: dict[str, Any], buffers: list[memoryview]) -> None:
+        """Answer the browser; whatever goes wrong is shown there, since nobody sees a kernel's log."""
+        blobs: list[bytes] = []
+        try:
+            reply, blobs = self._messages.reply(message, buffers)
+        except ERRORS as error:
+            reply = {"kind": "error", "text": str(error) or type(error).__name__}
+        self.send({**reply, "number": message.get("number")}, blobs)
+
+
+def _write_new(path: Path | str, table: pd.DataFrame, *, overwrite: bool) -> Path:
+    """Write a table where no file is, or over one."""
+    require(
+        overwrite or not Path(path).exists(),
+        f"{path} is there already; give another name, or overwrite=True to replace it",
+        FileExistsError,
+    )
+    return write_table(path, table)
 
 
 @check_arguments("explore")
@@ -442,6 +448,7 @@ def explore(
     start: str | int = "",
     folder: Path | str = "",
     panels: Sequence[type[Panel]] = (),
+    select: str = "",
 ) -> Explorer:
     """Return the explorer on results of one data set, or on models and images of one's own.
 
@@ -453,6 +460,7 @@ def explore(
         start: see there.
         folder: see there.
         panels: see there.
+        select: see there.
 
     Raises:
         ValueError: a model without images, or results of different data.
@@ -461,7 +469,9 @@ def explore(
     runs: list[Result] = []
     for result in results:
         runs += _as_results(result, images)
-    return Explorer(share_split(runs), k=k, grades=grades, start=start, folder=folder, panels=panels)
+    return Explorer(
+        share_split(runs), k=k, grades=grades, start=start, folder=folder, panels=panels, select=select
+    )
 
 
 def _as_results(result: Any, images: Any) -> list[Result]:

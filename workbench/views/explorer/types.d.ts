@@ -144,6 +144,74 @@ export interface Difference {
   grades: (number | null)[];
 }
 
+/** A column of the table of queries: one value for all, or bytes of some type at a place among the buffers. */
+export interface Column {
+  constant?: number;
+  type?: "i1" | "i2" | "i4" | "f4" | "f8";
+  at?: number;
+}
+
+/** Edges are of a field of numbers, whose column has the numbers; of others it has the place of the label. */
+export interface FieldRecord {
+  name: string;
+  kind: string;
+  source: string;
+  edges: number[] | null;
+  labels: string[];
+  column: Column;
+}
+
+export interface NumberRecord {
+  key: string;
+  title: string;
+  values: Column[];
+  chance: Column;
+}
+
+/** The queries of one direction, as queries.py makes them. */
+export interface QueryRecord {
+  direction: "t2i" | "i2t";
+  size: number;
+  ids: string[];
+  texts: string[];
+  images: Column;
+  fields: FieldRecord[];
+  more: { name: string; about: string }[];
+  runs: string[];
+  ranks: Column[];
+  numbers: NumberRecord[];
+  conditions: { label: string; column: Column }[];
+  /** On a page without a kernel, the bytes of the columns. */
+  blobs?: string[];
+}
+
+/** A condition that is no bar of a field, and where it holds. */
+export interface Condition {
+  label: string;
+  holds: ArrayLike<number>;
+}
+
+/** What stands around the queries: the widget, or a page without a kernel. */
+export interface QueryHost {
+  /** Get the table of a direction, with some more fields. */
+  load(direction: string, names: string[]): void;
+  /** Get where a condition holds that the table does not know; false = nobody can be asked. */
+  learn(direction: string, label: string): boolean;
+  /** Show what the runs answer to a query; false = that is not known. */
+  ask(row: number): boolean;
+  /** The image of a query, where it is at hand. */
+  image(key: string): Node | null;
+  /** Get the images of these queries, and draw the list again. */
+  want(keys: string[]): void;
+  /** The selection has changed. */
+  changed(): void;
+  say(text: string): void;
+  /** Show the list of the queries. */
+  list(): void;
+  /** What stands above the list: how a selection is kept and written. */
+  foot(): Child;
+}
+
 /** Attributes of an element and its listeners. */
 export type Attributes = Record<string, unknown> & {
   onclick?: (event: MouseEvent) => void;

@@ -1,0 +1,232 @@
+"""The queries of the data as one table, which a page filters by itself: fields, ranks and values by query.
+
+The page gets it once for each direction, counts and filters in the browser, and takes means of the values by
+query. No filter waits for the kernel, and a page without one has the same filters. Columns are arrays of
+numbers in as few bytes as hold them; ``query_table.js`` reads them.
+"""
+
+import base64
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from workbench import metrics
+from workbench.metrics.slices import chances_by_query
+from workbench.records import Array, MetricKey, Rows, Values, densest_judgements, require
+from workbench.runs import compare
+from workbench.runs.conditions import slice_masks
+from workbench.runs.errors import first_answers
+from workbench.runs.fields import AllFields, computed_fields, usual_fields
+from workbench.runs.result import Result
+from workbench.runs.saved_slices import query_ids, slices_with_queries
+from workbench.runs.selection import Selection
+from workbench.runs.slices import FEW, labels_between, query_values, round_cut, slices_of
+from workbench.runs.ways import Way
+
+DEPTHS = (1, 5, 10)
+BINS = 12
+# whole numbers of so small a range have a bar each
+NARROW = 16
+# of the values that the outermost bars hold
+TAILS = (0.01, 0.99)
+# a page that reads offline holds at most so many queries
+MOST = 50_000
+# smallest types first; the names are those of ``query_table.js``
+TYPES = ("i1", "i2", "i4", "f4", "f8")
+
+Blobs = list[bytes]
+
+
+class Queries:
+    """The queries of a split, and what runs answered.
+
+    Args:
+        runs: open runs of one split.
+    """
+
+    def __init__(self, runs: Sequence[Result]) -> None:
+        self.runs = runs
+        self.split = runs[0].split
+        self.fields = AllFields(self.split, runs[0])
+
+    def table(self, direction: Way, names: Sequence[str] = ()) -> tuple[dict[str, Any], Blobs]:
+        """Return the table of one direction, and the bytes of its columns.
+
+        Args:
+            direction: whether images or captions are the queries.
+            names: fields beside the usual ones.
+
+        Raises:
+            ValueError: the data are no images with captions, or the runs have no such direction.
+        """
+        split = self.split
+        require(split.captions, f"{split.name} has no captions, so there are no queries to filter")
+        measured = f"{split.name} is measured by the scores that it declares, and not by query of a gallery"
+        require(not split.benchmark, measured)
+        lacking = [run.name for run in self.runs if direction not in run.model.ways]
+        require(not lacking, f"{', '.join(lacking)}: the lists of this run have no {direction}")
+        blobs: Blobs = []
+        texts = self._texts(direction)
+        usual = usual_fields(split)
+        shown = [name for name in self.fields if name in usual or name in names]
+        table = {
+            "direction": direction,
+            "size": len(texts),
+            "ids": list(query_ids(split, direction)),
+            "texts": texts,
+            "images": add_column(self.images(direction), blobs),
+            "fields": [field for name in shown for field in self._field(name, direction, blobs)],
+            "more": self._more(shown),
+            "runs": [run.name for run in self.runs],
+            "ranks": [add_column(run.ranks(direction), blobs) for run in self.runs],
+            "numbers": self._numbers(direction, blobs),
+            "conditions": [],
+        }
+        return table, blobs
+
+    def condition(self, direction: Way, label: str) -> Values:
+        """Return ``(queries,)`` 1 where a condition holds, such as ``word=red``, which no field says."""
+        return slice_masks(self.split, label, fields=self.fields)[direction].astype(np.float64)
+
+    def selection(self, text: str) -> Selection:
+        """Return a selection that a text names, which holds some query.
+
+        Raises:
+            KeyError: no such run. ValueError: no selection, or one without a query.
+        """
+        selection = Selection.parse(text)
+        require(selection.mask(self.runs).any(), f"no query of {self.split.name} is in {text!r}")
+        return selection
+
+    def images(self, direction: Way) -> Rows:
+        """Return ``(queries,)`` the row of the image of each query."""
+        return np.arange(len(self.split.image_ids)) if direction == "i2t" else self.split.own
+
+    def answers(self, direction: Way, rows: Sequence[int]) -> pd.DataFrame:
+        """Return queries with what the runs answer: rank and score of the best ground truth, and the best
+        wrong answer with its score.
+
+        Args:
+            direction: whether images or captions are the queries.
+            rows: of the queries, in this order.
+        """
+        split, ids = self.split, query_ids(self.split, direction)
+        require(all(0 <= row < len(ids) for row in rows), f"a query lies outside of 0..{len(ids) - 1}")
+        places = np.array(rows, dtype=np.int64)
+        texts = self._texts(direction)
+        columns: dict[str, Any] = {
+            "id": [ids[row] for row in rows],
+            "text": [texts[row] for row in rows],
+            "image": [split.image_ids[row] for row in self.images(direction)[places].tolist()],
+        }
+        for name in [*split.fields, *slices_with_queries(split)]:
+            columns[name] = self._cells(name, direction, places)
+        items = np.array([*query_ids(split, "t2i" if direction == "i2t" else "i2t"), ""], dtype=object)
+        for run in self.runs:
+            first = first_answers(run, direction)
+            columns[f"rank {run.name}"] = first.rank[places]
+            columns[f"score {run.name}"] = first.truth_score[places].astype(float)
+            columns[f"wrong answer {run.name}"] = items[first.answer[places]]
+            columns[f"its score {run.name}"] = first.answer_score[places].astype(float)
+        return pd.DataFrame(columns)
+
+    def _cells(self, name: str, direction: Way, rows: Rows) -> list[Any]:
+        """Return the value of a field of each query, as a table holds it."""
+        field = self.fields[name]
+        values = query_values(field, self.split.own, len(self.split.image_ids), direction)
+        return replace(field, values=values[rows]).cells()
+
+    def _texts(self, direction: Way) -> list[str]:
+        """Return ``(queries,)`` captions; of an image its first one."""
+        captions = self.split.captions
+        if direction == "t2i":
+            return list(captions)
+        return [captions[row] for row in np.unique(self.split.own, return_index=True)[1].tolist()]
+
+    def _more(self, shown: Sequence[str]) -> list[dict[str, str]]:
+        """Return the fields that can be computed as well, with a sentence on each."""
+        return [
+            {"name": name, "about": field.about}
+            for name, field in computed_fields().items()
+            if name in self.fields and name not in shown
+        ]
+
+    def _field(self, name: str, direction: Way, blobs: Blobs) -> Iterable[dict[str, Any]]:
+        """Yield what a page draws of a field; nothing of one whose values are no bars."""
+        field = self.fields[name]
+        about = {"name": name, "source": field.source, "kind": field.kind}
+        if field.kind == "number" and len(np.unique(field.values[~field.missing])) > FEW:
+            values = query_values(field, self.split.own, len(self.split.image_ids), direction)
+            edges = bar_edges(values)
+            labels = labels_between(field, edges)
+            yield about | {"edges": edges, "labels": labels, "column": add_column(values, blobs)}
+        elif field.kind != "text":
+            slices = slices_of(self.split, name, direction, fields={name: field})
+            codes = np.argmax(np.stack(list(slices.values())), axis=0)
+            yield about | {"edges": None, "labels": list(slices), "column": add_column(codes, blobs)}
+
+    def _numbers(self, direction: Way, blobs: Blobs) -> list[dict[str, Any]]:
+        """Return the numbers whose means a page shows, with their values by query and by chance."""
+        dense = densest_judgements(self.split.judgements)
+        keys = [MetricKey("R", direction, k=k) for k in DEPTHS] + [MetricKey("map_at_r", direction, dense)]
+        by_run = [values_of(run, list(map(str, keys))) for run in self.runs]
+        numbers = []
+        for key in keys:
+            label = str(key)
+            if not all(label in values for values in by_run):
+                continue
+            judged = self.split.judgements[key.judgements]
+            chance = chances_by_query(metrics.load(key.metric), key.k, judged, direction)[0]
+            values = [add_column(values[label], blobs) for values in by_run]
+            number = {"key": label, "title": key.title.partition(",")[0], "values": values}
+            numbers.append(number | {"chance": add_column(chance, blobs)})
+        return numbers
+
+
+def values_of(run: Result, keys: Sequence[str]) -> Mapping[str, Values]:
+    """Return the values by query of those numbers that a run has or that can be measured now."""
+    try:
+        return {key: values for key, (_, values) in compare.numbers(run, keys).items()}
+    except KeyError:  # ranked lists do not determine every number
+        return {key: run.values[key] for key in keys if key in run.values}
+
+
+def add_column(values: Array, blobs: Blobs) -> dict[str, Any]:
+    """Add an array in the smallest type that holds it to the bytes of a table, and return where it is; of
+    equal values their value.
+    """
+    values = np.asarray(values)
+    if len(values) and (values == values[0]).all():
+        return {"constant": float(values[0])}
+    for name in TYPES:
+        with np.errstate(invalid="ignore", over="ignore"):
+            small = values.astype(f"<{name}")
+        if np.array_equal(small, values, equal_nan=name.startswith("f")):
+            break
+    blobs.append(small.tobytes())
+    return {"type": name, "at": len(blobs) - 1}
+
+
+def bar_edges(values: Values) -> list[float]:
+    """Return where the bars of a histogram end: about twelve of equal width, the outermost open.
+
+    >>> bar_edges(np.arange(5.0)), bar_edges(np.linspace(0, 1, 1001))[:3]
+    ([0.0, 1.0, 2.0, 3.0], [0.0917, 0.173, 0.255])
+    """
+    known = values[~np.isnan(values)]
+    whole = bool((known == np.round(known)).all())
+    low, high = float(known.min()), float(known.max())
+    if whole and high - low <= NARROW:
+        return [float(edge) for edge in np.arange(low, high)]
+    low, high = np.quantile(known, TAILS).tolist()
+    edges = np.linspace(low, high, BINS + 1)[1:-1].tolist()
+    rounded = {float(round(edge)) if whole else round_cut(edge) for edge in edges}
+    return sorted(rounded)
+
+
+def with_bytes(table: Mapping[str, Any], blobs: Blobs) -> dict[str, Any]:
+    """Return a table with its bytes in it, for a page without a kernel."""
+    return {**table, "blobs": [base64.b64encode(blob).decode() for blob in blobs]}
