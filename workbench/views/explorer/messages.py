@@ -1,7 +1,7 @@
 """What the browser asks the kernel for, and the replies: a kind of message, a method."""
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from workbench.io import format_from_user
 from workbench.records import require
@@ -10,9 +10,6 @@ from workbench.runs.ways import WAYS, Way
 from workbench.views.explorer.queries import add_column
 from workbench.views.explorer.questions import read_question
 from workbench.views.explorer.thumbnails import read_upload
-
-if TYPE_CHECKING:
-    from workbench.views.explorer.explorer import Explorer
 
 Message = Mapping[str, Any]
 # what is sent back, with the buffers that go along
@@ -23,10 +20,10 @@ class Messages:
     """Replies to the messages that ``exchange.js`` sends.
 
     Args:
-        explorer: that is asked.
+        explorer: an ``Explorer``, that is asked.
     """
 
-    def __init__(self, explorer: "Explorer") -> None:
+    def __init__(self, explorer: Any) -> None:
         self.explorer = explorer
         self.uploads: list[Any] = []
         self._replies: Mapping[str, Callable[[Message], Reply]] = {
