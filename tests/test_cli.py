@@ -565,7 +565,7 @@ def test_the_home_folder_is_meant_wherever_a_path_is_given(root: Path, monkeypat
     assert call("ls", "--root=~/runs").output == call("ls", "--root", root).output
     assert "vsepp" in call("show", "~/runs/03_train/20260101-000000-0000aaaa").output
     assert runs.find("aaaa", "~/runs").folder == runs.read("~/runs/03_train/20260101-000000-0000aaaa").folder
-    assert runs.folder("03_train", "~/mine", {}) == root.parent / "mine"
+    assert runs.run_folder("03_train", "~/mine", {}) == root.parent / "mine"
     Image.new("RGB", (4, 4)).save(root.parent / "a.png")
     (root.parent / "captions.csv").write_text("image,caption,split\na.png,a thing,test\n")
     assert call("data", "folder", "-p", "data.root=~").exit_code == 0

@@ -42,8 +42,8 @@ for each of them::
     a data set                a function with @loader in a file like data/flickr30k.py, which returns a Split,
                               and a card in data_cards/; data/reading.py makes a Split of rows. A folder or a
                               table needs none: data=its path
-    a layout of data          data/opening.py: Layout, KNOWN, ORDER, and _ways_in_folders for files that one
-                              layout alone claims; a reader in data/layouts.py
+    a layout of data          data/opening.py: LAYOUTS, SEARCH_ORDER, and _candidates_in_folders for files
+                              that one layout alone claims; a reader in data/layouts.py
     how equal scores count    the rule is at the head of metrics/ranks.py. Ranks: _count_not_below there,
                               _count_reached in metrics/compiled.py. Lists of grades: metrics/grades.py.
                               Lists for people: blocks.best_items. Pairs: AUROC in calibration.py and
@@ -82,8 +82,7 @@ if TYPE_CHECKING:
     from workbench.runs.models import open_model
     from workbench.runs.protocol import ModelProtocol
     from workbench.runs.resolve import resolve as resolve
-    from workbench.runs.store import folder as run_folder
-    from workbench.runs.store import publish
+    from workbench.runs.store import publish, run_folder
     from workbench.runs.train import train
     from workbench.text import SignalMaker as SignalMaker
     from workbench.views.explorer import Explorer as Explorer
@@ -124,7 +123,7 @@ VIEWS = ("curves", "differences", "first_answers", "numbers", "sheet", "verdicts
 HOMES = {
     **dict.fromkeys(("Config", "load_model", "open_runs", "prepare"), "runs"),
     "publish": "runs.store",
-    "run_folder": "runs.store:folder",
+    "run_folder": "runs.store",
     "compare": "runs.compare",
     "errors": "runs.errors",
     "evaluate": "runs.evaluate",

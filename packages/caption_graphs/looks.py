@@ -19,7 +19,7 @@ SHADES = _SHADES | known.numbers | known.patterned | known.colours | {",", "litt
 SHADED = known.compounded | known.units | known.made | {"hair", "looking"}
 
 
-def look_of_two_words(words: list[str], at: int) -> Folded:
+def two_word_adjective(words: list[str], at: int) -> Folded:
     """Return one adjective of two words: "dark blue"; a colour that may be a noun is given as one that may
     not, and no comma stands in "a brown, white, and black dog".
     """
@@ -27,7 +27,7 @@ def look_of_two_words(words: list[str], at: int) -> Folded:
     if first == ",":
         around = {word_at(words, at - 1), *words[at + 1 : at + 3]} - {"and"}
         return (1, []) if around <= known.colours else NOTHING
-    if second and _is_one_look(words, at):
+    if second and _is_single_adjective(words, at):
         return 2, [Word("red", f"{first} {second}", "name" if _is_worn_colour(words, at) else "attribute")]
     # before a noun these are no verbs and no amounts: "two spotted birds", "three little striped pears"
     before = second[:1].isalpha() and second not in BEFORE
@@ -38,7 +38,7 @@ def look_of_two_words(words: list[str], at: int) -> Folded:
     return (1, [Word("red", first)]) if first in known.colours and not noun and first != "red" else NOTHING
 
 
-def _is_one_look(words: list[str], at: int) -> bool:
+def _is_single_adjective(words: list[str], at: int) -> bool:
     """Return whether two words are one adjective."""
     first, second = words[at], word_at(words, at + 1)
     after = word_at(words, at + 2)

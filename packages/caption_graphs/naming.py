@@ -112,17 +112,17 @@ def is_part_of_name(tree: Tree, i: int) -> bool:
     return tree.is_noun(i) and (not describes or word in known.unworked)
 
 
-def looks_of(tree: Tree, i: int) -> list[tuple[int, str]]:
+def attributes_of_noun(tree: Tree, i: int) -> list[tuple[int, str]]:
     """Return what words beside a noun say of it: adjectives, participles, numbers, colours, materials.
 
     Returns:
         ``(position, attribute)`` in the order of the text.
     """
-    own = chain.from_iterable(_modifier_looks(tree, child, i) for child in tree.children_by(i, *BESIDE))
-    return sorted([*own, *_raised_looks(tree, i), *_gathering_looks(tree, i)])
+    own = chain.from_iterable(_modifier_attributes(tree, child, i) for child in tree.children_by(i, *BESIDE))
+    return sorted([*own, *_raised_attributes(tree, i), *_gathering_attributes(tree, i)])
 
 
-def _raised_looks(tree: Tree, i: int) -> list[tuple[int, str]]:
+def _raised_attributes(tree: Tree, i: int) -> list[tuple[int, str]]:
     """Return where a part of the body, or what is worn, is held, "with its ears up", and whether a light is
     on.
     """
@@ -136,7 +136,7 @@ def _raised_looks(tree: Tree, i: int) -> list[tuple[int, str]]:
     return [(c, tree.token(c)) for c in moved if tree.token(c + 1) not in known.placing | {"against"}]
 
 
-def _gathering_looks(tree: Tree, i: int) -> list[tuple[int, str]]:
+def _gathering_attributes(tree: Tree, i: int) -> list[tuple[int, str]]:
     """Return what gathers a joined noun that has no word of its own before it: "a row of bikes and
     mopeds".
     """
@@ -147,13 +147,13 @@ def _gathering_looks(tree: Tree, i: int) -> list[tuple[int, str]]:
     return [(c, tree.words[c].says) for c in kinds]
 
 
-def _modifier_looks(tree: Tree, child: int, i: int) -> list[tuple[int, str]]:
+def _modifier_attributes(tree: Tree, child: int, i: int) -> list[tuple[int, str]]:
     """Return the attribute that one modifier gives, with those that are joined to it."""
     word, tag = tree.words[child], tree.tags[child]
     if tree.deps[child] == "appos" and tree.token(child - 1) != ",":
         return []
     joined = tree.children_by(child, "conj", "amod", "compound", "nmod", "nummod", "advmod")
-    more = list(chain.from_iterable(_modifier_looks(tree, j, i) for j in joined))
+    more = list(chain.from_iterable(_modifier_attributes(tree, j, i) for j in joined))
     if word.kind == "attribute":
         return [(child, word.says), *more]
     adjective = tag.startswith("JJ")

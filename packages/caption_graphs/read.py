@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 from caption_graphs import wording
-from caption_graphs.naming import is_inner, is_object, looks_of, name_of, naming_noun
+from caption_graphs.naming import attributes_of_noun, is_inner, is_object, name_of, naming_noun
 from caption_graphs.statements import (
     SUBJECTS,
     Statement,
@@ -116,7 +116,7 @@ class _Sentence:
     def _node(self, i: int) -> int:
         """Return the node of an object: a new one, unless "the cat" is one that was told of before."""
         tree, named = self.tree, naming_noun(self.tree, i)
-        label, attributes = name_of(tree, named), [a for _, a in looks_of(tree, i)]
+        label, attributes = name_of(tree, named), [a for _, a in attributes_of_noun(tree, i)]
         attributes += [tree.text(i)] if named != i else []
         definite = any(tree.token(c) in ("the", "this", "these", "that") for c in tree.children_by(i, "det"))
         bare = len(tree.children[i]) == 1 + bool(tree.children_by(i, "case")) and tree.deps[i] != "conj"
@@ -125,7 +125,9 @@ class _Sentence:
         if definite and not attributes and before:
             return before[-1]
         plural = tree.tags[i] in ("NNS", "NNPS") or label == "people"
-        if plural and not any(tree.tags[at] == "CD" or a in known.counted for at, a in looks_of(tree, i)):
+        if plural and not any(
+            tree.tags[at] == "CD" or a in known.counted for at, a in attributes_of_noun(tree, i)
+        ):
             attributes.append(PLURAL)
         return self._add_node(i, label, attributes, plural=plural)
 
@@ -134,7 +136,7 @@ class _Sentence:
         up another", "beside a large one", or where nothing was named before, it has a node of its own.
         """
         meant = self._nodes_meant(i, word)
-        look = [a for _, a in looks_of(self.tree, i)] if word in ("one", "ones", "others") else []
+        look = [a for _, a in attributes_of_noun(self.tree, i)] if word in ("one", "ones", "others") else []
         if word == "others":
             living = {node.label for node in self.nodes if node.is_named_by(known.animate)}
             return [self._add_node(i, living.pop() if len(living) == 1 else "others", look)]

@@ -175,8 +175,8 @@ def statements_of_verb(tree: Tree, verb: int) -> Iterator[Statement]:
     if root == "have" and not things:
         # "has | his leg wrapped in a cloth"
         things = [s for s in tree.children_of_all(tree.children_by(verb, "ccomp"), *SUBJECTS) if verb < s]
-    for look, doer in product(_looks_of_doer(tree, verb), doers):
-        yield from _statements_of_look(tree, look, doer, "")
+    for look, doer in product(_adjectives_of_doer(tree, verb), doers):
+        yield from _statements_of_adjective(tree, look, doer, "")
     adverbs = tree.children_by(verb, "advmod", "prt")
     tied = ties(
         tree, verb, *adverbs, *(c for c in tree.children_by(verb, "acomp") if _completes_verb(tree, verb, c))
@@ -218,7 +218,7 @@ def _statements_of_ties(doer: int, name: str, tied: list[Tie], agents: set[int])
             yield from (Statement(doer, says, target) for target in targets)
 
 
-def _looks_of_doer(tree: Tree, verb: int) -> list[int]:
+def _adjectives_of_doer(tree: Tree, verb: int) -> list[int]:
     """Return the adjectives that stand with a verb and tell of who does it: "looks happy", "painted white and
     red", "runs barefoot".
     """
@@ -244,25 +244,25 @@ def _statements_of_copula(tree: Tree, verb: int, doers: list[int]) -> Iterator[S
     negated = "not " if _is_negated(tree, verb) else ""
     looks: list[int] = []
     for look in filter(tree.is_adjective, tree.children_by(verb, "acomp", "attr", "oprd")):
-        looks += [*tree.children_by(look, "amod"), *_joined_looks(tree, look)]
+        looks += [*tree.children_by(look, "amod"), *_joined_adjectives(tree, look)]
     # "is up | in the air"
     moved = {c + 1: f"{tree.token(c)} " for c in tree.children_by(verb, "advmod") if tree.token(c) in MOVED}
     places = ties(tree, verb, *tree.children_by(verb, "advmod"))
     places = [(moved.get(at, "") + tie, at, things) for tie, at, things in places]
     for doer in doers or joined_nouns(tree, tree.children_by(verb, "attr", "dobj")):
         for look in looks:
-            yield from _statements_of_look(tree, look, doer, negated)
+            yield from _statements_of_adjective(tree, look, doer, negated)
         for tie, _, targets in places:
             yield from (Statement(doer, negated + tie, target) for target in targets)
 
 
-def _joined_looks(tree: Tree, look: int) -> list[int]:
+def _joined_adjectives(tree: Tree, look: int) -> list[int]:
     """Return an adjective with those joined to it: "white, black and brown"."""
     others = [c for c in tree.children_by(look, "conj") if not tree.is_verb(c)]
-    return [look, *chain.from_iterable(_joined_looks(tree, other) for other in others)]
+    return [look, *chain.from_iterable(_joined_adjectives(tree, other) for other in others)]
 
 
-def _statements_of_look(
+def _statements_of_adjective(
     tree: Tree, look: int, noun: int, negated: str, *, alone: bool = True
 ) -> list[Statement]:
     """Return what an adjective says of a noun: "full of" is a relation, but in "clean with white walls" the
@@ -309,7 +309,7 @@ def statements_of_noun(tree: Tree, noun: int) -> Iterator[Statement]:
             owners = owners if noun in owners else [noun, *more]
             yield from (Statement(owner, tie, target) for owner, target in product(owners, targets))
     for look in [c for c in tree.children_by(noun, "amod") if c > noun and tree.tags[c].startswith("JJ")]:
-        yield from _statements_of_look(tree, look, noun, "", alone=False)
+        yield from _statements_of_adjective(tree, look, noun, "", alone=False)
     things = [c for c in tree.children_by(noun, "conj") if not tree.children_by(c, "det", "poss", "nummod")]
     for owner in joined_nouns(tree, tree.children_by(noun, "poss")):
         yield from (Statement(owner, "have", thing) for thing in (noun, *things))

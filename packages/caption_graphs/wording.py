@@ -13,7 +13,7 @@ from itertools import product
 from typing import NamedTuple
 
 from caption_graphs.frames import closing_frame, opening_frame
-from caption_graphs.looks import NOTHING, SHADED, SHADES, Folded, look_of_two_words
+from caption_graphs.looks import NOTHING, SHADED, SHADES, Folded, two_word_adjective
 from caption_graphs.vocabulary import (
     ADJECTIVES,
     ADVERBS,
@@ -267,7 +267,7 @@ RULES = (
     Rule(set_phrase, _PHRASES.keys()),
     Rule(gathering_noun, known.gathers, 3),
     Rule(partitive_phrase, frozenset({"of"}), 1),
-    Rule(look_of_two_words, SHADES),
-    Rule(look_of_two_words, SHADED, 1),
+    Rule(two_word_adjective, SHADES),
+    Rule(two_word_adjective, SHADED, 1),
     Rule(replaced_word, STAND_INS.keys() | {"her"}),
 )

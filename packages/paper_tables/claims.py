@@ -333,9 +333,9 @@ def evidence_of_line(line: Mapping[str, Any], share: float | None = None) -> Evi
     require("more" in values, f"a line of the ledger has no values of the first arm: {line['claim']}")
     apart = values["more"] - values.get("less", np.zeros(1))
     sign = -1 if line["expected"] == "-" else 1
-    elsewhere = []
+    other_rates = []
     for rate in line.get("rates", {}).values():
-        elsewhere.append(sign * np.subtract(rate["more"], rate["less"]))
+        other_rates.append(sign * np.subtract(rate["more"], rate["less"]))
     arms = tuple(float(numbers.mean()) for numbers in values.values())
     return Evidence(
         sign * apart,
@@ -344,7 +344,7 @@ def evidence_of_line(line: Mapping[str, Any], share: float | None = None) -> Evi
         arms=arms,
         best=best_of(line) if len(arms) > 1 else float("inf"),
         health=share,
-        elsewhere=tuple(elsewhere),
+        other_rates=tuple(other_rates),
         images=tuple(line.get("images", (0.0, 0.0, 1))),
     )
 

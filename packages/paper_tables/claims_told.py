@@ -129,7 +129,7 @@ def reason_of(line: Line) -> str:
     low, high = line["low"], line["high"]
     small = line["smallest"]
     if line["verdict"] == "void":
-        best = claims.evidence_of_line(line).at_best
+        best = claims.evidence_of_line(line).is_at_best
         return "all arms are near the best value" if best else "an arm has not learnt"
     if low == high:
         return "all the same, so that there is no test"

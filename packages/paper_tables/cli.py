@@ -239,7 +239,7 @@ def missing(grid: Mapping[str, Any], arms: Mapping[str, Mapping[str, Any]]) -> l
     """Return what a table needs beside the data of its arms; see ``workbench.execution.grid``."""
     from paper_tables import needs
 
-    return [*needs.weights(arms.values()), *needs.measured_on(grid, arms.values())]
+    return [*needs.missing_weights(arms.values()), *needs.measured_on(grid, arms.values())]
 
 
 def finish(

@@ -33,7 +33,7 @@ class Evidence:
         best: what the metric can reach.
         health: which share of the reference arm's way from chance the worst arm has gone; ``None`` = no arms,
             NaN = nobody measured it.
-        elsewhere: the differences at other learning rates.
+        other_rates: the differences at other learning rates.
         images: variance of the mean difference over images, its part that seeds do not share, and how many
             images.
     """
@@ -44,7 +44,7 @@ class Evidence:
     arms: tuple[float, ...] = ()
     best: float = float("inf")
     health: float | None = None
-    elsewhere: tuple[Values, ...] = ()
+    other_rates: tuple[Values, ...] = ()
     images: tuple[float, float, int] = (0.0, 0.0, 1)
 
     @property
@@ -54,12 +54,12 @@ class Evidence:
         return Crossed(float(self.differences.var(ddof=1)) / seeds, images, rest, (seeds, count))
 
     @property
-    def unhealthy(self) -> bool:
+    def is_unhealthy(self) -> bool:
         """Whether an arm did not learn, or nobody knows."""
         return self.health is not None and not self.health >= HEALTHY
 
     @property
-    def at_best(self) -> bool:
+    def is_at_best(self) -> bool:
         """Whether all arms are so near the best value that no difference can be seen."""
         return min(self.arms, default=float("-inf")) > CEILING * self.best
 
@@ -96,7 +96,7 @@ def judge(claims: Sequence[Evidence]) -> list[Verdict]:
 
 
 def _is_void(claim: Evidence) -> bool:
-    return claim.at_best or claim.unhealthy
+    return claim.is_at_best or claim.is_unhealthy
 
 
 def _test_p_values(claim: Evidence) -> tuple[float, float]:
@@ -138,5 +138,5 @@ def _verdict(claim: Evidence, apart: float, within: float) -> str:
         word = "replicated"
     elif apart < ALPHA:
         word = "refuted" if claim.no_effect or effect < 0 else "replicated"
-    turned = any(effect * other.mean() < 0 for other in claim.elsewhere)
+    turned = any(effect * other.mean() < 0 for other in claim.other_rates)
     return "undecided" if turned and word in ("replicated", "refuted") else word

@@ -27,7 +27,7 @@ WEIGHTS = (
 GLOVE = "glove.6B.zip of https://nlp.stanford.edu/projects/glove/ holds it"
 
 
-def weights(arms: Iterable[Mapping[str, Any]]) -> list[str]:
+def missing_weights(arms: Iterable[Mapping[str, Any]]) -> list[str]:
     """Return weights that encoders of these arms start from and this machine lacks, a line a file.
 
     Args:

@@ -321,12 +321,12 @@ def _answer_contrast(
     contrast = claims.contrast_name(arms)
     about = {"chance": chance, "seeds": seeds, "rates": rates, **_provenance(first, ran, where, arms)}
     about |= _scatter(claim, where, keys, [ran[n :: len(seeds)] for n in range(len(seeds))])
-    about |= _health(arms, finished) if claim.learns else {"health": 1.0}
+    about |= _learned_share(arms, finished) if claim.learns else {"health": 1.0}
     about["asked"] = claims.question_hash(claim, where, arms)
     yield claims.line_of_arms(claim, where, contrast, who, values, **about)
 
 
-def _health(arms: Sequence[Arm], finished: Mapping[Key, runs.Run]) -> dict[str, float]:
+def _learned_share(arms: Sequence[Arm], finished: Mapping[Key, runs.Run]) -> dict[str, float]:
     """Return which share of its reference arm's way from chance the worst arm has gone, by RSUM.
 
     A reference that has not learnt says of no arm that it has.

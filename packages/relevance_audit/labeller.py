@@ -96,7 +96,7 @@ class Labeller(anywidget.AnyWidget):
         self.grades = grades
         self.table = table.drop_duplicates(["image", "caption"]).reset_index(drop=True)
         self.pairs = list(zip(self.table["image"], self.table["caption"], strict=True))
-        self.position = self._next_open(0)
+        self.position = self._next_unlabelled(0)
         self.on_msg(lambda _, message, __: self.answer(message))
         self._show("")
 
@@ -114,7 +114,7 @@ class Labeller(anywidget.AnyWidget):
             elif do == "move":
                 self.position = min(max(at + int(message["by"]), 0), len(self.pairs) - 1)
             elif do == "open":
-                self.position = self._next_open(at + 1)
+                self.position = self._next_unlabelled(at + 1)
                 status = "" if self._counts()["open"] else DONE
         except OSError as error:
             status = f"not saved: {error}"
@@ -123,7 +123,7 @@ class Labeller(anywidget.AnyWidget):
     def _save_label(self, at: int, label: str) -> str:
         if self.labels.label_of(*self.pairs[at]) != label:
             self.labels.add(*self.pairs[at], label)
-        self.position = self._next_open(at)
+        self.position = self._next_unlabelled(at)
         return f"saved: {label}" if self._counts()["open"] else f"saved: {label}; {DONE}"
 
     def _undo_label(self) -> str:
@@ -133,7 +133,7 @@ class Labeller(anywidget.AnyWidget):
             self.position = self.pairs.index(last.pair)
         return f"undone: {last.label}"
 
-    def _next_open(self, start: int) -> int:
+    def _next_unlabelled(self, start: int) -> int:
         """Return the first candidate without a label from here on, round the end; where all have one, the
         next.
         """

@@ -129,7 +129,9 @@ def _fields(scenes: Sequence[Scene]) -> dict[str, Field]:
         "drawn_things": [len(scene.things) for scene in scenes],
     }
     source = "the scenes"
-    return {name: Field.from_cells(name, values, of="image", source=source) for name, values in cells.items()}
+    return {
+        name: Field.from_cells(name, values, owner="image", source=source) for name, values in cells.items()
+    }
 
 
 def _caption_ids(image_ids: Sequence[str], texts: str, each: int) -> tuple[str, ...]:

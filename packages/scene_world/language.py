@@ -57,12 +57,12 @@ def part_of_scene(
     number = {node: i for i, node in enumerate(names)}
     # English does not count some kinds: two foods, two furnitures
     counted = [(n, a) for n, a in attributes if not (names[n] in MASS and a in _NUMBERS)]
-    looks = tuple((number[node], a) for node, a in counted)
+    node_attributes = tuple((number[node], a) for node, a in counted)
     ties = tuple((number[s], r, number[o]) for s, r, o in relations)
-    return SceneGraph(tuple(names.values()), looks, ties)
+    return SceneGraph(tuple(names.values()), node_attributes, ties)
 
 
-def looks(scene: SceneGraph, node: int, plain: bool = False) -> list[tuple[int, str]]:
+def node_attributes(scene: SceneGraph, node: int, plain: bool = False) -> list[tuple[int, str]]:
     """Return the attributes of a node; that it is plain only when asked for."""
     return [(n, a) for n, a in scene.attributes if n == node and (plain or a != "plain")]
 
@@ -70,7 +70,7 @@ def looks(scene: SceneGraph, node: int, plain: bool = False) -> list[tuple[int, 
 def _draw_attribute(dice: Dice, scene: SceneGraph, node: int) -> tuple[int, str]:
     """Return one attribute of a node, colour more often than the others."""
     tickets = []
-    for look in looks(scene, node, plain=dice.chance(15)):
+    for look in node_attributes(scene, node, plain=dice.chance(15)):
         often = look[1] in COLOURS or look[1] in _COUNTED
         tickets += [look] * (3 if often else 1)
     return dice.pick(tickets)
@@ -81,7 +81,7 @@ def _draw_some_attributes(dice: Dice, scene: SceneGraph, node: int, percent: int
     plural.
     """
     chosen = []
-    for n, look in looks(scene, node):
+    for n, look in node_attributes(scene, node):
         if look in _COUNTED:
             chosen.append((n, look if dice.chance(75) else PLURAL))
         elif dice.chance(percent):
@@ -159,7 +159,9 @@ def statement(dice: Dice, scene: SceneGraph, level: int) -> SceneGraph:
         )
     else:
         chosen = list(
-            itertools.chain.from_iterable(looks(scene, node, plain=dice.chance(15)) for node in nodes)
+            itertools.chain.from_iterable(
+                node_attributes(scene, node, plain=dice.chance(15)) for node in nodes
+            )
         )
         names = _draw_names(dice, scene, [*nodes, backdrop], 0)
     ties = _joining_relations(dice, scene, nodes)
@@ -175,12 +177,12 @@ def chain(dice: Dice, scene: SceneGraph) -> list[SceneGraph]:
     *things, backdrop = range(len(scene.objects))
     nodes = dice.shuffled(things)
     first = nodes[0]
-    look = dice.pick([a for a in looks(scene, first) if a[1] in COLOURS or a[1] in PATTERNS])
+    look = dice.pick([a for a in node_attributes(scene, first) if a[1] in COLOURS or a[1] in PATTERNS])
     ties = [*_joining_relations(dice, scene, nodes), _backdrop_relation(scene, first)]
     nouns = _draw_names(dice, scene, [*nodes, backdrop], 0)
     pair = {node: nouns[node] for node in [*nodes, backdrop][:2]}
     kind = {first: NOUNS[scene.objects[first]].kinds[-1]}
-    every = list(itertools.chain.from_iterable(looks(scene, node) for node in nodes))
+    every = list(itertools.chain.from_iterable(node_attributes(scene, node) for node in nodes))
     bare = part_of_scene(scene, kind, [], [])
     looked_at = part_of_scene(scene, {first: nouns[first]}, [look], [])
     return [

@@ -20,7 +20,7 @@ class Slices(Panel):
 
     @cached_property
     def _searched(self) -> Mapping[str, Any]:
-        runs = [asker.run for asker in self.engine.askers[:2]]
+        runs = [answerer.run for answerer in self.engine.answerers[:2]]
         try:
             report = find_slices(*runs)
         except ValueError as error:

@@ -147,7 +147,7 @@ def test_enter_asks_for_a_number_of_answers_at_once(alone: Alone) -> None:
 
 def test_every_column_says_where_the_own_and_the_pinned_image_stand(alone: Alone, explorer: Explorer) -> None:
     page, split = alone.page, explorer.engine.split
-    scores = [asker.run.scores for asker in explorer.engine.askers]
+    scores = [answerer.run.scores for answerer in explorer.engine.answerers]
     row = max(
         range(len(split.captions)), key=lambda row: (scores[0][:, row] > scores[0][split.own[row], row]).sum()
     )

@@ -125,7 +125,7 @@ def test_every_layout_keeps_the_columns_that_no_reader_needs(make, tmp_path):
     data = make(tmp_path / "mine")
     for _ in range(2):  # shards are read from their index the second time
         split = wb.load_data(tmp_path / "mine" if data is None else data, split="all")
-        assert {name: (field.of, field.cells()) for name, field in split.fields.items()} == {
+        assert {name: (field.owner, field.cells()) for name, field in split.fields.items()} == {
             "language": ("caption", LANGUAGES),
             "place": ("image", PLACES),
         }
@@ -163,7 +163,7 @@ def test_a_column_that_is_turned_off_is_no_field(tmp_path):
 def test_columns_that_some_rows_lack_have_gaps():
     rows = [Row("t.csv row 1", "a", "x", "0", fields={"n": 1}), Row("t.csv row 2", "a", "y", "1")]
     field = fields_of_rows(rows, np.array([0, 0]), 1)["n"]
-    assert (field.of, field.cells(), field.source) == ("caption", [1, None], "t.csv")
+    assert (field.owner, field.cells(), field.source) == ("caption", [1, None], "t.csv")
 
 
 def test_counterfactuals_have_the_fields_of_their_captions(tmp_path):

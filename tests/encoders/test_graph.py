@@ -218,7 +218,7 @@ def test_entities_say_what_they_are():
     said = [[phrases[n] for n in row if n] for row in out.labels.tolist()]
     assert said[:4] == [["dog", "brown", "big"], ["ball", "red"], ["man"], ["man"]]
     assert out.owner.tolist() == [0, 0, 1, 2, 2, 2, 3, 3, 3, 3]
-    assert made().gives == ("parts", "entities")
+    assert made().output_fields == ("parts", "entities")
 
 
 HOSTILE = [

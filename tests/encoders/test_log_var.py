@@ -54,7 +54,7 @@ def test_regions_and_words_say_a_log_variance_only_where_asked():
         regions = load("regions", in_dim=6, embed_dim=4, hidden_dim=3, log_var=log_var).eval()
         words = load("sequence", vocabulary=("one", "two"), word_dim=5, embed_dim=4, log_var=log_var).eval()
         for encoder, made in ((regions, regions.encode_images(batch)), (words, words.encode_texts(batch))):
-            assert (made.log_var is not None) is log_var is ("log_var" in encoder.gives)
+            assert (made.log_var is not None) is log_var is ("log_var" in encoder.output_fields)
             assert made.log_var is None or made.log_var.shape == (2, 4)
 
 
@@ -68,8 +68,8 @@ def test_towers_of_every_kind_say_one_and_leave_the_mean_as_it_is(towers, kind, 
     plain.load_state_dict(
         {name: value for name, value in encoder.state_dict().items() if "log_var" not in name}
     )
-    assert encoder.gives == ("parts", "log_var")
-    assert plain.gives == ("parts",)
+    assert encoder.output_fields == ("parts", "log_var")
+    assert plain.output_fields == ("parts",)
     for made, bare in (
         (encoder.encode_images(a_batch(encoder)), plain.encode_images(a_batch(encoder))),
         (encoder.encode_texts(a_batch(encoder)), plain.encode_texts(a_batch(encoder))),

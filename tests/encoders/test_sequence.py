@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from workbench import encoders, text
-from workbench.encoders.words import close_gaps, read_vectors, touch
+from workbench.encoders.words import augment_words, close_gaps, read_vectors
 from workbench.records import Batch
 
 WORDS = ("a", "dog", "runs", "on", "grass")
@@ -97,7 +97,7 @@ def test_a_touched_word_is_masked_replaced_or_deleted_in_the_stated_shares():
     mask = torch.ones_like(ids, dtype=torch.bool)
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        touched, kept = touch(ids, mask, torch.zeros_like(mask), torch.tensor(1), 0.2)
+        touched, kept = augment_words(ids, mask, torch.zeros_like(mask), torch.tensor(1), 0.2)
     deleted = 1 - kept.float().mean()
     masked = (touched == 1).float().mean()
     assert abs(deleted - 0.2 * 0.4) < 0.002
@@ -107,7 +107,7 @@ def test_a_touched_word_is_masked_replaced_or_deleted_in_the_stated_shares():
     one = torch.ones_like(only, dtype=torch.bool)
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        alone, left = touch(only, one, ~one, torch.tensor(1), 1.0)
+        alone, left = augment_words(only, one, ~one, torch.tensor(1), 1.0)
     replaced = ((alone == 7) & left).float().mean()
     assert abs(replaced - 0.1) < 0.02
 

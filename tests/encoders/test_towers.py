@@ -15,7 +15,7 @@ from workbench.encoders._open_clip import build, find_description
 from workbench.encoders._open_clip_towers import depths_of
 from workbench.encoders.backbones import Preparation
 from workbench.encoders.towers import Towers
-from workbench.encoders.words import drop_tokens, touch_words
+from workbench.encoders.words import augment_token_ids, drop_tokens
 from workbench.records import Batch
 
 TEXT = {
@@ -102,7 +102,7 @@ def test_depth_counts_the_stages_of_a_resnet_as_blocks():
 def test_an_erased_word_moves_the_rest_up_and_a_masked_one_stays_in_place():
     torch.manual_seed(0)
     ids = torch.tensor([[2, *range(10, 30), 3, 0, 0]]).repeat(2000, 1)
-    touched = touch_words(ids, 1)
+    touched = augment_token_ids(ids, 1)
     assert (touched[:, 0] == 2).all()
     assert torch.equal((touched == 3).sum(1), torch.ones(2000, dtype=torch.long))
     # 20 words, 20 % touched: half of those masked (2 a text), a tenth erased (0.4 a text).

@@ -27,7 +27,7 @@ def make_notebook(tmp_path: Path) -> Callable[..., Path]:
             book.cells.append(nbformat.v4.new_code_cell(parameters, metadata={"tags": ["parameters"]}))
         book.cells += [nbformat.v4.new_code_cell(source) for source in cells]
         if publishes:
-            source = 'runs.publish(runs.folder("tiny", out, {"seed": seed}), {"seed": seed}, seed=seed)'
+            source = 'runs.publish(runs.run_folder("tiny", out, {"seed": seed}), {"seed": seed}, seed=seed)'
             book.cells.append(nbformat.v4.new_code_cell(source, metadata={"tags": ["results"]}))
         path = tmp_path / f"{name}.ipynb"
         nbformat.write(book, path)

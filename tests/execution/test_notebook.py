@@ -80,7 +80,7 @@ def test_a_killed_kernel_is_told_from_a_failed_cell(make_notebook: Make, tmp_pat
 
 
 def test_a_kernel_killed_after_the_results_is_not_success(make_notebook: Make, tmp_path: Path) -> None:
-    publish = 'runs.publish(runs.folder("tiny", out, {}), {"seed": seed})'
+    publish = 'runs.publish(runs.run_folder("tiny", out, {}), {"seed": seed})'
     result = _fails(make_notebook, tmp_path, publish, "import os; os.kill(os.getpid(), 9)", publishes=False)
     assert (result.status, result.exit_code) == ("killed", 138)
 

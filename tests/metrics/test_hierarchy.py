@@ -165,7 +165,7 @@ def test_the_traversal_equals_the_slow_walk(seed, start, root_in_pool):
     names = [chains.split.captions[row] for row in chains.pool]
     texts = chains.text[chains.pool].tolist()
     for chain, path in enumerate(hierarcaps_traversal(chains, start=start, root_in_pool=root_in_pool)):
-        image = chains.image[chains.image_of[chain]].tolist()
+        image = chains.image[chains.image_rows[chain]].tolist()
         walk = oracle.traversal(
             image, texts, names, chains.root.tolist(), start=start, root_in_pool=root_in_pool
         )
@@ -176,7 +176,7 @@ def test_the_traversal_equals_the_slow_walk(seed, start, root_in_pool):
 def test_the_radius_sweep_equals_the_slow_one_over_all_texts(seed):
     chains = random_chains(np.random.default_rng(seed))
     for chain, path in enumerate(hierarcaps_radius(chains)):
-        image = chains.image[chains.image_of[chain]].tolist()
+        image = chains.image[chains.image_rows[chain]].tolist()
         found = oracle.radius_sweep(
             image, chains.text.tolist(), list(chains.split.captions), chains.root.tolist()
         )
@@ -198,7 +198,7 @@ def test_precision_and_recall_compare_strings(seed):
 
 def test_the_first_retrieved_text_is_the_nearest_and_the_last_is_the_root(rng):
     chains = random_chains(rng)
-    nearest = chains.pool[(chains.image[chains.image_of] @ chains.text[chains.pool].T).argmax(axis=1)]
+    nearest = chains.pool[(chains.image[chains.image_rows] @ chains.text[chains.pool].T).argmax(axis=1)]
     paths = hierarcaps_traversal(chains)
     assert [path[0] for path in paths] == nearest.tolist()
     assert {int(path[-1]) for path in paths} == {NO_TEXT}
@@ -257,7 +257,7 @@ def test_a_second_block_of_images_is_retrieved_like_the_first(rng):
     found = hierarcaps_traversal(chains)
     assert len(found) == 300
     for chain in (255, 256, 299):
-        image = chains.image[chains.image_of[chain]].tolist()
+        image = chains.image[chains.image_rows[chain]].tolist()
         walk = oracle.traversal(image, texts, names, chains.root.tolist(), start="text", root_in_pool=True)
         assert [None if row == NO_TEXT else chains.split.captions[row] for row in found[chain]] == walk
 

@@ -41,7 +41,7 @@ def split_with_fields() -> Split:
     own, texts = np.array([0, 0, 1, 2]), tuple("abcd")
     fields = {
         "language": Field.from_cells("language", ["de", "en", "de", "en"]),
-        "place": Field.from_cells("place", ["sea", "town", "sea"], of="image"),
+        "place": Field.from_cells("place", ["sea", "town", "sea"], owner="image"),
     }
     return Split("x", tuple("012"), texts, texts, own, lambda row: None, fields=fields)
 
@@ -54,7 +54,7 @@ def test_the_first_images_keep_their_fields():
 
 def test_a_field_of_another_length_is_refused():
     own, texts = np.array([0, 1]), ("a", "b")
-    fields = {"place": Field.from_cells("place", ["sea"], of="image")}
+    fields = {"place": Field.from_cells("place", ["sea"], owner="image")}
     with pytest.raises(ValueError, match="field 'place' has 1 rows, expected 2"):
         Split("x", texts, texts, texts, own, lambda row: None, fields=fields)
 

@@ -25,7 +25,7 @@ def split_with_fields(rng) -> Split:
     words[4] = np.nan
     fields = {
         "language": Field.from_cells("language", [["de", "en", "fr"][n % EACH] for n in range(len(own))]),
-        "place": Field.from_cells("place", [["sea", "town"][n % 2] for n in range(IMAGES)], of="image"),
+        "place": Field.from_cells("place", [["sea", "town"][n % 2] for n in range(IMAGES)], owner="image"),
         "words": Field("words", words, kind="number"),
     }
     texts = tuple(f"caption {n}" for n in range(len(own)))
@@ -166,7 +166,7 @@ def test_models_are_compared_slice_by_slice(case):
 @pytest.mark.parametrize("gallery", ["whole", "slice"])
 def test_a_slice_of_all_queries_is_the_whole(gallery, case):
     split, scores = case
-    every = replace(split, fields={"all": Field.from_cells("all", ["x"] * IMAGES, of="image")})
+    every = replace(split, fields={"all": Field.from_cells("all", ["x"] * IMAGES, owner="image")})
     result = wb.evaluate(scores=scores, data=every, by="all", gallery=gallery)
     measured = {m.label: m for m in result.measurements}
     for label in ("i2t/R@1", "t2i/recall@5", "rsum", "t2i/medr"):
@@ -193,8 +193,8 @@ def test_a_run_of_data_without_a_name_keeps_their_fields(case, tmp_path):
     split, scores = case
     wb.evaluate(scores=scores, data=split, rounds=0).save(tmp_path / "run")
     (opened,) = wb.open_runs([str(tmp_path / "run")])
-    before = {name: (field.of, field.kind, field.cells()) for name, field in split.fields.items()}
-    assert {name: (f.of, f.kind, f.cells()) for name, f in opened.split.fields.items()} == before
+    before = {name: (field.owner, field.kind, field.cells()) for name, field in split.fields.items()}
+    assert {name: (f.owner, f.kind, f.cells()) for name, f in opened.split.fields.items()} == before
     again = wb.compare(opened, by="language", keys=["t2i/R@1"])
     assert "t2i/R@1[language=fr]" in again.text_table().index
 

@@ -210,7 +210,7 @@ def test_without_names_the_models_of_the_tour_are_opened_or_the_encoder_beside_n
         return spaces[: len(names) or 1]
 
     monkeypatch.setattr(compare, "open_runs", opened)
-    assert [run.name for run in compare.open_at_hand()] == ["good", "good + noise"]
+    assert [run.name for run in compare.open_available()] == ["good", "good + noise"]
     for number in (1, 2):
         folder = tmp_path / "runs" / "tour" / f"03_train-{number}"
         write_text(folder / store.MODEL, "")
@@ -218,6 +218,6 @@ def test_without_names_the_models_of_the_tour_are_opened_or_the_encoder_beside_n
     failed = tmp_path / "runs" / "tour" / "03_train-3"
     write_text(failed / store.MODEL, "")
     store.write_status(failed, "killed")
-    assert [run.name for run in compare.open_at_hand()] == ["good", "bad"]
-    assert [run.name for run in compare.open_at_hand(["mine"])] == ["good"]
+    assert [run.name for run in compare.open_available()] == ["good", "bad"]
+    assert [run.name for run in compare.open_available(["mine"])] == ["good"]
     assert [[name[-1:] for name in names] for names in asked] == [[], ["1", "2"], ["e"]]

@@ -10,7 +10,7 @@ from PIL import Image, ImageDraw
 
 import workbench as wb
 from workbench.records import Field, SceneGraph, Split
-from workbench.runs.fields import AllFields, computed_fields
+from workbench.runs.fields import AllFields, field_extractors
 from workbench.runs.slices import slices_of
 
 CAPTIONS = ("two red cats sit on a mat", "a dog without a hat", "собака", "a red car left of a blue house")
@@ -107,18 +107,18 @@ def evaluated():
     return wb.evaluate(images=next(sides), texts=next(sides), data=data, rounds=0)
 
 
-@pytest.mark.parametrize("name", computed_fields())
+@pytest.mark.parametrize("name", field_extractors())
 def test_every_member_has_a_value_a_row_and_its_slices_are_the_whole(name, evaluated):
     data = evaluated.split
     fields = AllFields(data, evaluated)
     if name not in fields:
-        assert computed_fields()[name].needs == "tokens"  # vectors have no tokenizer
+        assert field_extractors()[name].needs == "tokens"  # vectors have no tokenizer
         return
     field = fields[name]
-    assert (field.name, field.kind, field.of) == (
-        name, computed_fields()[name].kind, computed_fields()[name].of
+    assert (field.name, field.kind, field.owner) == (
+        name, field_extractors()[name].kind, field_extractors()[name].owner
     )  # fmt: skip
-    assert len(field.values) == len(data.image_ids if field.of == "image" else data.captions)
+    assert len(field.values) == len(data.image_ids if field.owner == "image" else data.captions)
     for direction in ("i2t", "t2i"):
         masks = np.array(list(slices_of(data, name, direction, fields=fields).values()))
         assert (masks.sum(axis=0) == 1).all()
@@ -127,4 +127,4 @@ def test_every_member_has_a_value_a_row_and_its_slices_are_the_whole(name, evalu
 def test_the_guide_lists_every_computed_field():
     guide = (Path(__file__).parents[2] / "docs" / "guides" / "fields.md").read_text(encoding="utf-8")
     listed = set(re.findall(r"`(\w+)`", guide))
-    assert set(computed_fields()) <= listed
+    assert set(field_extractors()) <= listed

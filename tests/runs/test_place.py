@@ -48,7 +48,7 @@ def test_a_kernel_writes_to_the_runs_of_the_folder_where_its_server_was_started(
 ):
     code = (
         "from workbench.runs import store\n"
-        "folder = store.folder('nb', '', {'a': 1})\n"
+        "folder = store.run_folder('nb', '', {'a': 1})\n"
         "assert store.find(f'runs/nb/{folder.name}').folder == store.find('last').folder == folder\n"
         "store.publish(folder, {'value': 1})\n"
         "import workbench as wb\n"

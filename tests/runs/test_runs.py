@@ -30,7 +30,7 @@ def cells_run(injected: str, folder: Path) -> None:
     options = Options({"HistoryManager": {"enabled": False}})
     shell = InteractiveShell.instance(user_module=ModuleType("notebook"), config=options)
     try:
-        for cell in (*CELLS, f"# Parameters\n{injected}\n", f"store.folder('x', {str(folder)!r}, {{}})"):
+        for cell in (*CELLS, f"# Parameters\n{injected}\n", f"store.run_folder('x', {str(folder)!r}, {{}})"):
             shell.run_cell(cell, store_history=True).raise_error()
     finally:
         InteractiveShell.clear_instance()
@@ -84,8 +84,8 @@ def test_a_notebook_writes_where_it_is_told_and_else_below_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert runs.folder("nb", tmp_path / "there", {"a": 1}) == tmp_path / "there"
-    assert runs.folder("nb", "", {"a": 1}).parent == tmp_path / "runs" / "nb"
+    assert runs.run_folder("nb", tmp_path / "there", {"a": 1}) == tmp_path / "there"
+    assert runs.run_folder("nb", "", {"a": 1}).parent == tmp_path / "runs" / "nb"
     assert [run.params for run in runs.list_runs()] == [{"a": 1}]
     assert runs.read("there").params == {"a": 1}
 
@@ -226,7 +226,7 @@ def test_the_setup_cell_takes_parameters_that_fit(tmp_path):
 
 def test_plain_papermill_refuses_a_misspelt_parameter_in_the_setup_cell(tmp_path):
     book, options = nbformat.v4.new_notebook(), {"progress_bar": False, "kernel_name": "python3"}
-    setup = f"store.folder('x', {str(tmp_path / 'run')!r}, {{}})"
+    setup = f"store.run_folder('x', {str(tmp_path / 'run')!r}, {{}})"
     sources = ("from workbench.runs import store", 'objective: str = "infonce"  # which', setup)
     book.cells = [nbformat.v4.new_code_cell(one) for one in sources]
     book.cells[1].metadata["tags"] = ["parameters"]

@@ -16,7 +16,7 @@ def split() -> Split:
         "language": Field.from_cells("language", ["de", "en", "de", "de", None, "en"]),
         "words": Field.from_cells("words", WORDS),
         "long": Field.from_cells("long", range(6)),
-        "place": Field.from_cells("place", ["sea", "town", "sea"], of="image"),
+        "place": Field.from_cells("place", ["sea", "town", "sea"], owner="image"),
         "negation": Field.from_cells("negation", [True, False, False, False, None, None]),
         "url": Field("url", np.array([f"u{n}" for n in range(6)], dtype=object), kind="text"),
     }

@@ -182,8 +182,8 @@ def test_a_run_without_rsum_is_there_with_its_arm_and_what_differs(tmp_path):
     other = make(tmp_path, "bbbb0000", 0.0, metrics={"t2i/R@1": 0.25})
     write_json(first / runs.PARAMS, {"epochs": 1, "objective": {"tau": 5}, "config": {"lr": 0.1}})
     write_json(other / runs.PARAMS, {"epochs": 1, "objective": {"tau": 6}, "config": {"lr": 0.1}})
-    runs.name_arm(other, {"ditm_table5": "tau6, seed=0"})
-    runs.name_arm(other, {"mine": "six"})
+    runs.add_arms(other, {"ditm_table5": "tau6, seed=0"})
+    runs.add_arms(other, {"mine": "six"})
     made = leaderboard.build(tmp_path)
     table, page = pd.read_csv(made.csv, keep_default_na=False), made.html.read_text()
     assert table["run"].tolist() == [first.name, other.name]
@@ -313,7 +313,7 @@ def test_evaluations_on_other_data_are_seeds_of_one_another_only_where_their_run
 def test_slices_of_a_field_have_tables_with_a_column_each(tmp_path):
     rng = np.random.default_rng(0)
     own, ids = np.repeat(np.arange(20), 2), tuple(map(str, range(40)))
-    place = Field.from_cells("place", [["sea", "town"][n % 2] for n in range(20)], of="image")
+    place = Field.from_cells("place", [["sea", "town"][n % 2] for n in range(20)], owner="image")
     split = Split(
         "mine", ids[:20], tuple(f"a {n}" for n in ids), ids, own, lambda row: None, fields={"place": place}
     )

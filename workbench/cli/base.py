@@ -36,7 +36,7 @@ def echo(text: str, *, err: bool = False) -> None:
 
 
 @contextmanager
-def in_one_line() -> Iterator[None]:
+def errors_in_one_line() -> Iterator[None]:
     """End in one line for words that no command understands, as for everything else that is wrong."""
     try:
         yield
@@ -77,7 +77,7 @@ class Verbs(TyperGroup):
         """Read the options that stand before the verb; without a word comes the help."""
         # shells leave ~ as it is behind =
         args = ["=".join(map(os.path.expanduser, word.split("="))) for word in args]
-        with in_one_line() if args else nullcontext():
+        with errors_in_one_line() if args else nullcontext():
             context = super().make_context(info_name, args, *rest, **extra)
         context.obj = next((word for word in args if not word.startswith("-")), "")
         return context
@@ -88,7 +88,7 @@ class Verbs(TyperGroup):
         # until something is named
         shown.detail = "opening the library"
         try:
-            with signals.sigterm_raises(), in_one_line(), progress.showing(), shown:
+            with signals.sigterm_raises(), errors_in_one_line(), progress.showing(), shown:
                 return super().invoke(ctx)
         except KeyboardInterrupt as stop:
             echo("workbench: interrupted; the same command goes on (train: with --resume)", err=True)

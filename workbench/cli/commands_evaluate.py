@@ -192,7 +192,7 @@ def _scoring_options(scorer: str, wise_ft: float | None) -> dict[str, Any]:
     return {"scoring": scoring}
 
 
-def _require_room(place: list[str], name: str, results: int) -> None:
+def _require_free_names(place: list[str], name: str, results: int) -> None:
     """Raise if results cannot be written or would lie over others, or several have one name."""
     require(not name or results == 1, f"--name is of one result, and these are {results}; leave it out")
     out, root = place
@@ -271,7 +271,7 @@ def _make_evaluators(
     from workbench.runs import resolve
 
     *place, data = room
-    _require_room(place, how["name"], (len(models) + len(elsewhere)) * data)
+    _require_free_names(place, how["name"], (len(models) + len(elsewhere)) * data)
     resolve.check_measured(how["metrics"], how["judge"], how.get("rounds", 0))
     opened = [wb.open_model(**model) for model in models]
     evaluators = [partial(wb.evaluate, model, **how) for model in opened]

@@ -24,7 +24,7 @@ NewNote = Annotated[str | None, typer.Option("--note", help="Note that is kept w
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 
-def require_agreement(question: str, yes: bool) -> None:
+def confirm(question: str, yes: bool) -> None:
     """Ask before something is deleted.
 
     Raises:
@@ -59,7 +59,7 @@ def cache(
     room = format_bytes(sum(kind.size for kind in chosen or kinds.values()))
     if chosen:
         names = ", ".join(kind.name for kind in chosen)
-        require_agreement(f"Delete {names} ({room}) from {format_path(cache_folder())}?", yes)
+        confirm(f"Delete {names} ({room}) from {format_path(cache_folder())}?", yes)
         for kind in chosen:
             clean_cache(kind)
         emit({"deleted": [kind.name for kind in chosen]}, as_json, [f"deleted {names} ({room})"])
@@ -125,7 +125,7 @@ def rm(
     folders = list(dict.fromkeys(runs.find(name, root).folder for name in run))
     room = format_bytes(sum(map(runs.size_of, folders)))
     names = ", ".join(map(format_path, folders))
-    require_agreement(f"Delete {names} ({room})?", yes)
+    confirm(f"Delete {names} ({room})?", yes)
     with ExitStack() as writers:
         for folder in folders:
             writers.enter_context(only_writer(folder))

@@ -248,6 +248,6 @@ def report_evaluations(
         own = {"name": result.name, "folder": str(folder), **result.as_dict(), "numbers": numbers}
         values.append(own)
         notes |= dict.fromkeys(note for note in result.split.notes if note != NOTE)
-    random = list(dict.fromkeys(result.name for result in results if result.random_weights))
+    random = list(dict.fromkeys(result.name for result in results if result.has_random_weights))
     warned = [f"{name}{NOTE.removeprefix(RANDOM)}" for name in random]
     return {"random_weights": random, "results": values}, [*warned, *tables, *notes, *map(str, folders)]

@@ -236,12 +236,12 @@ def with_known_ids(rows: list[Row], known: list[Row], source: str) -> tuple[list
     Raises:
         ValueError: more than a tenth of the images has no image with the same captions.
     """
-    blocks = [sorted(block, key=_letters_of) for _, block in groupby(known, lambda row: row.image)]
-    by_texts = {tuple(map(_letters_of, block)): block for block in blocks}
+    blocks = [sorted(block, key=_caption_letters) for _, block in groupby(known, lambda row: row.image)]
+    by_texts = {tuple(map(_caption_letters, block)): block for block in blocks}
     identified_rows, lost = list(rows), 0
     for start in range(0, len(rows), EACH):
-        order = sorted(range(start, start + EACH), key=lambda n: _letters_of(rows[n]))
-        block = by_texts.get(tuple(_letters_of(rows[n]) for n in order))
+        order = sorted(range(start, start + EACH), key=lambda n: _caption_letters(rows[n]))
+        block = by_texts.get(tuple(_caption_letters(rows[n]) for n in order))
         if block is None:
             lost += 1
             continue
@@ -256,7 +256,7 @@ def with_known_ids(rows: list[Row], known: list[Row], source: str) -> tuple[list
     return identified_rows, lost
 
 
-def _letters_of(row: Row) -> str:
+def _caption_letters(row: Row) -> str:
     return "".join(filter(str.isalnum, row.caption.lower()))
 
 

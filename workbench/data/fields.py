@@ -130,7 +130,7 @@ def field_of_captions(name: str, cells: Sequence[Any], own: Rows, images: int, s
     first[own[::-1]] = np.arange(len(own))[::-1]
     shared = all(cell == cells[first[image]] for cell, image in zip(cells, own.tolist(), strict=True))
     if shared:
-        return Field.from_cells(name, [cells[row] for row in first.tolist()], of="image", source=source)
+        return Field.from_cells(name, [cells[row] for row in first.tolist()], owner="image", source=source)
     return Field.from_cells(name, cells, source=source)
 
 

@@ -16,8 +16,8 @@ from workbench.data.columns import NAMES, field, normalise_name
 from workbench.data.images import image_endings, image_files, is_visible
 from workbench.data.memory import read_in_memory
 from workbench.data.reading import (
-    Ask,
     Reading,
+    Request,
     Row,
     choose_split,
     split_of_name,
@@ -48,23 +48,23 @@ def read_ends(file: Path) -> str:
         return (start + opened.read()).decode(json.detect_encoding(start), "replace")
 
 
-def read_karpathy_files(files: Sequence[Path], ask: Ask) -> Reading:
+def read_karpathy_files(files: Sequence[Path], request: Request) -> Reading:
     """Return the images of one file in Karpathy's form, under the name that it gives itself."""
     (file,) = files
     named = re.search(r'"dataset":\s*"([^"]+)"', read_ends(file))
     name = (named[1] if named else file.stem).removeprefix("dataset_").removesuffix(".json")
     each = EACH if name == "coco" else None
-    rows, paths = read_karpathy(file, PARTS, each, ask.problems, _images_root(ask, file.parent))
-    places, notes = _image_finder(ask, file.parent, paths)
+    rows, paths = read_karpathy(file, PARTS, each, request.problems, _images_root(request, file.parent))
+    places, notes = _image_finder(request, file.parent, paths)
     if each:
         notes = (*notes, f"the first {EACH} captions of an image, as published numbers of MS-COCO have them")
     return Reading(name, rows, places, "the field split of the images", notes)
 
 
-def read_coco_files(files: Sequence[Path], ask: Ask) -> Reading:
+def read_coco_files(files: Sequence[Path], request: Request) -> Reading:
     """Return annotations of MS-COCO; files that name another split than the one asked for stay closed."""
-    name, there = ask.base.resolve().name, {split_of_file(file): file for file in files}
-    split = ask.split or choose_split(name, list(filter(None, there)))
+    name, there = request.base.resolve().name, {split_of_file(file): file for file in files}
+    split = request.split or choose_split(name, list(filter(None, there)))
     require(
         split in ("all", *there) or len(files) == 1,
         f"{name} has no annotations of the split {split!r}; choose {', '.join(there)} or all",
@@ -74,24 +74,26 @@ def read_coco_files(files: Sequence[Path], ask: Ask) -> Reading:
     order = []
     notes: tuple[str, ...] = ()
     for part, file in read.items():
-        own, images, more = _read_annotations(file, part, ask)
+        own, images, more = _read_annotations(file, part, request)
         rows += own
         order += images
         notes += more
-    places, on_images = _image_finder(ask, ask.base, *_paths_and_splits(rows))
+    places, on_images = _image_finder(request, request.base, *_paths_and_splits(rows))
     notes = (*dict.fromkeys(notes), *on_images)
     return Reading(name, rows, places, "the names of the files", notes, order=order, hint=NO_IDS)
 
 
-def _read_annotations(file: Path, part: str, ask: Ask) -> tuple[list[Row], list[str], tuple[str, ...]]:
+def _read_annotations(
+    file: Path, part: str, request: Request
+) -> tuple[list[Row], list[str], tuple[str, ...]]:
     """Return the captions of a file of MS-COCO, the names of its images in one form, and notes."""
     content = parse_json(file.read_bytes(), file.name, "is not whole")
     kind = dict[str, list[dict[str, Any]]]
     images, annotations = fields_of(content, kind, file.name, "images", "annotations")
-    named = _names_by_id(images, file.name, ask)
+    named = _names_by_id(images, file.name, request)
     about = {image.get("id"): _unread_cells(image, OF_IMAGES) for image in images}
-    column = caption_column(annotations, file.name, ask.columns)
-    others = {ours: name for ours, name in ask.columns.items() if ours != "caption"}
+    column = caption_column(annotations, file.name, request.columns)
+    others = {ours: name for ours, name in request.columns.items() if ours != "caption"}
     if others == {"id": None}:
         others = {}
     require(
@@ -101,20 +103,20 @@ def _read_annotations(file: Path, part: str, ask: Ask) -> tuple[list[Row], list[
     for n, annotation in enumerate(annotations, start=1):
         where, image = f"{file.name} annotation {n}", annotation.get("image_id")
         if not isinstance(image, str | int) or image not in named:
-            ask.problems.add("caption without image", f"{where}: no image has the id {image!r}")
+            request.problems.add("caption without image", f"{where}: no image has the id {image!r}")
             continue
-        with ask.problems.adding("missing caption", where):
+        with request.problems.adding("missing caption", where):
             caption = field(annotation, (column,))
             require(caption is not None, f"{where} has no {column}, but {', '.join(annotation)}")
             more = about[image] | _unread_cells(annotation, (*OF_ANNOTATIONS, column.partition(".")[0]))
             record = {**more, "image": named[image], "caption": caption, "split": part}
-            if "id" not in ask.columns:
+            if "id" not in request.columns:
                 record["id"] = annotation.get("id", n)
             records.append((where, record))
-    rows, notes = table_rows(records, file.name, str, ask.problems) if records else ([], ())
+    rows, notes = table_rows(records, file.name, str, request.problems) if records else ([], ())
     rows = [replace(row, caption=" ".join(row.caption.split())) for row in rows]
     for image in sorted({*named.values()} - {row.image for row in rows}):
-        ask.problems.add("image without captions", f"{file.name}: {image} has no caption")
+        request.problems.add("image without captions", f"{file.name}: {image} has no caption")
     return rows, [*named.values()], notes
 
 
@@ -128,14 +130,14 @@ def _unread_cells(record: Mapping[str, Any], known: Sequence[str]) -> dict[str, 
     }
 
 
-def _names_by_id(images: Sequence[Mapping[str, Any]], file: str, ask: Ask) -> dict[Any, str]:
+def _names_by_id(images: Sequence[Mapping[str, Any]], file: str, request: Request) -> dict[Any, str]:
     """Return the name of each image below the folder of the images, in one form."""
-    start = _images_root(ask, ask.base)
+    start = _images_root(request, request.base)
     named = {}
     counts = Counter[str]()
     for n, about in enumerate(images, start=1):
         where, number = f"{file} image {n}", about.get("id")
-        with ask.problems.adding("malformed image", where):
+        with request.problems.adding("malformed image", where):
             require(isinstance(number, str | int), f"{where}: its id is {number!r:.60}; expected a number")
             require(number not in named, f"{where}: the id {number!r} was used before")
             require("file_name" in about, f"{where} has no file_name, but {', '.join(about)}")
@@ -144,27 +146,27 @@ def _names_by_id(images: Sequence[Mapping[str, Any]], file: str, ask: Ask) -> di
             counts[name] += 1
     for name, count in counts.items():
         if count > 1:
-            ask.problems.add("one file for two images", f"{file}: {count} images have the file {name}")
+            request.problems.add("one file for two images", f"{file}: {count} images have the file {name}")
     return named
 
 
-def read_tables(files: Sequence[Path], ask: Ask) -> Reading:
+def read_tables(files: Sequence[Path], request: Request) -> Reading:
     """Return tables, one a split, or one for all; images are looked for where they do not lie beside them."""
     rows = []
     notes: tuple[str, ...] = ()
     several = len(files) > 1
     lists = {} if several else _splits_in_lists(files[0].parent)
     for file in files:
-        start = _images_root(ask, file.parent)
-        prefix = file.parent.relative_to(ask.base) if several and not ask.images else Path()
-        part = split_of_file(file) if several or file.parent != ask.base else ""
-        records, name = list(read_table(file, ask.problems)), file.relative_to(ask.base).as_posix()
+        start = _images_root(request, file.parent)
+        prefix = file.parent.relative_to(request.base) if several and not request.images else Path()
+        part = split_of_file(file) if several or file.parent != request.base else ""
+        records, name = list(read_table(file, request.problems)), file.relative_to(request.base).as_posix()
 
         def place(value: Any, start: Path = start, prefix: Path = prefix) -> str:
-            web = "://" in str(value) and not ask.require_images
+            web = "://" in str(value) and not request.require_images
             return str(value) if web else (prefix / path_inside(start, value)).as_posix()
 
-        own, more = table_rows(records, name, place, ask.problems, ask.columns)
+        own, more = table_rows(records, name, place, request.problems, request.columns)
         rows += [replace(row, split=row.split or part or lists.get(row.image, "")) for row in own]
         notes += more
     unlisted = {row.image for row in rows if lists and not row.split}
@@ -174,11 +176,11 @@ def read_tables(files: Sequence[Path], ask: Ask) -> Reading:
     splits_by = "the names of the files" if several else "the column split"
     if lists:
         splits_by = "the lists of images"
-    base = ask.base if several else files[0].parent
-    places, on_images = _image_finder(ask, base, *_paths_and_splits(rows))
+    base = request.base if several else files[0].parent
+    places, on_images = _image_finder(request, base, *_paths_and_splits(rows))
     name = files[0].stem
-    if not ask.table or name in ("captions", "metadata"):
-        name = ask.base.resolve().name
+    if not request.table or name in ("captions", "metadata"):
+        name = request.base.resolve().name
     return Reading(name, rows, places, splits_by, (*dict.fromkeys(notes), *on_images), hint=NO_IDS)
 
 
@@ -196,13 +198,13 @@ def _paths_and_splits(rows: Iterable[Row]) -> tuple[dict[str, str], dict[str, st
     return {row.image: row.image for row in rows}, {row.image: row.split for row in rows}
 
 
-def _images_root(ask: Ask, folder: Path) -> Path:
+def _images_root(request: Request, folder: Path) -> Path:
     """Return the folder that paths of images begin in: the one that the caller names, or another."""
-    return Path(ask.base, Path(ask.images).expanduser()) if ask.images else folder
+    return Path(request.base, Path(request.images).expanduser()) if request.images else folder
 
 
 def _image_finder(
-    ask: Ask, folder: Path, paths: Mapping[str, str], splits: Mapping[str, str] = {}
+    request: Request, folder: Path, paths: Mapping[str, str], splits: Mapping[str, str] = {}
 ) -> tuple[Callable[[str], Path], tuple[str, ...]]:
     """Return where each image lies: below the folder, or wherever a file is found that has its name, or its
     name and an ending, of several that one whose folder is called as the image's split; and a note on that.
@@ -210,12 +212,12 @@ def _image_finder(
     Raises:
         ValueError: an image is found at several places, or under several names.
     """
-    start = _images_root(ask, folder)
+    start = _images_root(request, folder)
     places = {image: start / path for image, path in paths.items()}
     lost = [image for image, place in places.items() if not place.is_file()]
     if not lost:
         return places.__getitem__, ()
-    root = start if ask.images else ask.base
+    root = start if request.images else request.base
     named = _files_by_name(root)
     folders: dict[str, None] = {}
     renamed = ""
@@ -224,17 +226,18 @@ def _image_finder(
         files = _nearest_files(
             named.get(_fold_name(name), []), root, paths[image], split_of_name(splits.get(image, ""))
         )
-        both = " and ".join(os.path.relpath(file, ask.base) for file in files[:2])
+        both = " and ".join(os.path.relpath(file, request.base) for file in files[:2])
         require(
             len(files) < 2,
-            f"{ask.base}: {image} may be {both}; choose their folder with images=..., or write the ending",
+            f"{request.base}: {image} may be {both}; choose their folder with images=..., or write the "
+            "ending",
         )
         for file in files:
             places[image] = file
-            folders[f"{os.path.relpath(file.parent, ask.base)}/"] = None
+            folders[f"{os.path.relpath(file.parent, request.base)}/"] = None
             if file.name != name:
                 renamed = renamed or f"{name} is {file.name}"
-    _require_one_name(ask.base, places)
+    _require_one_name(request.base, places)
     listed = f"images are read from {format_some([*folders])}" if folders else ""
     return places.__getitem__, tuple(filter(None, (listed, renamed)))
 
@@ -283,32 +286,36 @@ def texts_beside(base: Path) -> list[Path]:
     return texts if any(text.with_suffix("") in stems for text in texts) else []
 
 
-def read_texts_beside(texts: Sequence[Path], ask: Ask) -> Reading:
+def read_texts_beside(texts: Sequence[Path], request: Request) -> Reading:
     """Return a text beside each image, a caption a line; folders may be named as splits."""
     rows = []
     own = {text.with_suffix(""): text for text in texts}
-    for file in image_files(ask.base):
-        image = file.relative_to(ask.base).as_posix()
+    for file in image_files(request.base):
+        image = file.relative_to(request.base).as_posix()
         text = own.pop(file.with_suffix(""), None)
         if text is None:
-            ask.problems.add("missing caption", f"{image} has no {Path(image).with_suffix('.txt')} beside it")
+            request.problems.add(
+                "missing caption", f"{image} has no {Path(image).with_suffix('.txt')} beside it"
+            )
             continue
         split = split_of_name(Path(image).parts[0]) if "/" in image else ""
-        where = text.relative_to(ask.base).as_posix()
-        with ask.problems.adding("unreadable text", where):
+        where = text.relative_to(request.base).as_posix()
+        with request.problems.adding("unreadable text", where):
             lines = [line.strip() for line in read_text(text).splitlines() if line.strip()] or [""]
             rows += [Row(where, image, line, f"{image}#{n}", split=split) for n, line in enumerate(lines)]
     for text in own.values():
-        ask.problems.add("missing image", f"{text.relative_to(ask.base)} has no image of its name beside it")
-    return Reading(ask.base.resolve().name, rows, ask.base.joinpath, "the names of the folders")
+        request.problems.add(
+            "missing image", f"{text.relative_to(request.base)} has no image of its name beside it"
+        )
+    return Reading(request.base.resolve().name, rows, request.base.joinpath, "the names of the folders")
 
 
-def read_saved_dataset(ask: Ask) -> Reading:
+def read_saved_dataset(request: Request) -> Reading:
     """Return what ``save_to_disk`` of the library ``datasets`` wrote."""
     try:
         from datasets import load_from_disk
     except ImportError:
         raise ModuleNotFoundError(
-            f"{ask.base} was written by the library datasets; pip install 'itm-workbench[hub]' reads it"
+            f"{request.base} was written by the library datasets; pip install 'itm-workbench[hub]' reads it"
         ) from None
-    return read_in_memory(load_from_disk(str(ask.base)), ask)
+    return read_in_memory(load_from_disk(str(request.base)), request)

@@ -20,7 +20,7 @@ from PIL import Image
 
 from workbench.data.columns import column_of, field, find_columns, is_missing, unread_columns
 from workbench.data.images import PILLOW
-from workbench.data.reading import Ask, Name, Problems, Reading, select_split, without_missing_images
+from workbench.data.reading import Name, Problems, Reading, Request, select_split, without_missing_images
 from workbench.data.tables import NO_IDS, Record, table_rows, with_slashes
 from workbench.formatting import format_count
 from workbench.io import content_stamp, reading_errors, resolve_input
@@ -65,13 +65,13 @@ def load_table(
     """
     require(not (images and root), f"images={str(images)!r} and root={str(root)!r} are one; give one of them")
     base = resolve_input(images or root) if images or root else Path()
-    ask = Ask(base, split, "", "", columns, Problems(on_error), "", require_images)
-    read = read_in_memory(data, ask)
+    request = Request(base, split, "", "", columns, Problems(on_error), "", require_images)
+    read = read_in_memory(data, request)
     read = read if require_images else without_missing_images(read)
-    return select_split(read, split, ask.problems, check_images=check_images)
+    return select_split(read, split, request.problems, check_images=check_images)
 
 
-def read_in_memory(data: Any, ask: Ask) -> Reading:
+def read_in_memory(data: Any, request: Request) -> Reading:
     """Read a table in memory, or one a split."""
     tables = data if isinstance(data, Mapping) else {"": data}
     names: dict[Any, None] = {}
@@ -83,17 +83,17 @@ def read_in_memory(data: Any, ask: Ask) -> Reading:
             table = table.to_pandas()
         own = _names(table)
         names |= dict.fromkeys(own)
-        rows += _rows(table, own, str(part), ask)
+        rows += _rows(table, own, str(part), request)
     ids, notes = _ids(rows)
     records = [(row.where, {**row.record, row.column: name}) for row, name in zip(rows, ids, strict=True)]
     sources = {name: _source(row) for row, name in zip(reversed(rows), reversed(ids), strict=True)}
-    columns, splits_by = dict(ask.columns), "the column split"
+    columns, splits_by = dict(request.columns), "the column split"
     if any(map(str, tables)):
         # the name of a part is the split of its rows, whatever a column says
         names["split"] = None
         columns["split"] = "split"
         splits_by = "the names of the parts"
-    captions, more = table_rows(records, TABLE, str, ask.problems, columns, names)
+    captions, more = table_rows(records, TABLE, str, request.problems, columns, names)
     return Reading("table", captions, sources.__getitem__, splits_by, (*more, *notes), hint=NO_IDS)
 
 
@@ -169,9 +169,9 @@ def _source(row: _Row) -> Any:
     return row.source if row.path else _Content(row.source, content_stamp(row.digest))
 
 
-def _rows(table: Any, names: Sequence[Any], part: str, ask: Ask) -> Iterator[_Row]:
+def _rows(table: Any, names: Sequence[Any], part: str, request: Request) -> Iterator[_Row]:
     """Yield the rows of a table whose image is there and has a form that can be read."""
-    columns = find_columns(names, TABLE, ask.columns)
+    columns = find_columns(names, TABLE, request.columns)
     (image,) = columns.pop("image")
     marks, column = columns.get("image_id", ()), column_of(image, names)
     others = {column_of(name, names) for name in chain.from_iterable(columns.values())}
@@ -185,14 +185,16 @@ def _rows(table: Any, names: Sequence[Any], part: str, ask: Ask) -> Iterator[_Ro
         record = {name: several[n] for name, several in values.items() if not is_missing(several[n])}
         if part:
             record["split"] = part
-        with ask.problems.adding("unreadable image", f"{where}, column {image}"):
+        with request.problems.adding("unreadable image", f"{where}, column {image}"):
             content = _unwrap_single(field({column: value}, (image,)))
             path = _path(content)
             require(
-                not (ask.require_images and ADDRESS.match(path)),
+                not (request.require_images and ADDRESS.match(path)),
                 f"{path} is an address; download the images, and give their paths",
             )
-            source: Any = ask.base / Path(path).expanduser() if path else partial(_readable_source, content)
+            source: Any = (
+                request.base / Path(path).expanduser() if path else partial(_readable_source, content)
+            )
             if not path and not _is_frame(table):
                 source = partial(_reread_image, stored, n, column, image)
             name = field(record, marks) if marks else _file_name(content)

@@ -30,10 +30,10 @@ from workbench.data.images import image_endings, is_visible
 from workbench.data.loader import Loader, loader
 from workbench.data.reading import (
     SAME,
-    Ask,
     Name,
     Problems,
     Reading,
+    Request,
     select_split,
     split_of_name,
     without_missing_images,
@@ -68,7 +68,7 @@ UNREAD = {
 # tables whose fault is told where nothing else can be read; archives
 TEXTS = (".json", ".jsonl", ".csv", ".tsv")
 PACKED = (".zip", ".gz", ".tgz", ".7z", ".rar")
-KNOWN = (
+LAYOUTS = (
     "a table with the columns image and caption (.csv, .tsv, .json, .jsonl, .parquet), annotations of "
     "MS-COCO or in Karpathy's form, shards (.tar, .parquet), or a .txt beside each image"
 )
@@ -78,12 +78,12 @@ class NoDataError(FileNotFoundError):
     """A place holds nothing that can be read, though it may hold images."""
 
 
-class Way(NamedTuple):
+class Candidate(NamedTuple):
     """One way to read a place: the layout, what is read in it, how, and the files where it reads some."""
 
     layout: str
     what: str
-    read: Callable[[Ask], Reading | Split]
+    read: Callable[[Request], Reading | Split]
     files: Sequence[Path] = ()
 
 
@@ -118,13 +118,13 @@ def loader_at(path: Path) -> Loader:
             require_images: whether images have to be there; vectors of them need none.
         """
         base, name = place_of(path, table)
-        ask = Ask(base, split, name, images, columns, Problems(on_error), layout, require_images)
-        way = choose_way(path, ask, regions)
-        read = way.read(ask)
-        read = replace(read, notes=(f"read as {way.layout}: {way.what}", *read.notes))
+        request = Request(base, split, name, images, columns, Problems(on_error), layout, require_images)
+        candidate = choose_candidate(path, request, regions)
+        read = candidate.read(request)
+        read = replace(read, notes=(f"read as {candidate.layout}: {candidate.what}", *read.notes))
         if isinstance(read, Split):
             return read
-        return _with_folds(_with_regions(read, ask, regions, check_images), read, way)
+        return _with_folds(_with_regions(read, request, regions, check_images), read, candidate)
 
     return load
 
@@ -142,9 +142,9 @@ def place_of(path: Path, table: str = "") -> tuple[Path, str]:
     return above, path.name
 
 
-def _with_folds(split: Split, read: Reading, way: Way) -> Split:
+def _with_folds(split: Split, read: Reading, candidate: Candidate) -> Split:
     """Return the test split of MS-COCO is also read as so many galleries."""
-    coco = way.layout == "karpathy" and read.name == "coco"
+    coco = candidate.layout == "karpathy" and read.name == "coco"
     return replace(split, folds=FOLDS) if coco and len(split.image_ids) == FOLDED else split
 
 
@@ -168,126 +168,133 @@ def _unread_notes(read: Reading) -> list[str]:
     return notes
 
 
-def _with_regions(read: Reading, ask: Ask, regions: str, check_images: bool) -> Split:
+def _with_regions(read: Reading, request: Request, regions: str, check_images: bool) -> Split:
     """Return one split, with region features where a folder of them is named: there need not be any images
     then.
     """
-    read = read if ask.require_images else without_missing_images(read)
+    read = read if request.require_images else without_missing_images(read)
     if not regions:
-        more = [] if ask.images else _unread_notes(read)
+        more = [] if request.images else _unread_notes(read)
         read = replace(read, notes=(*read.notes, *more))
-        return select_split(read, ask.split, ask.problems, check_images=check_images)
-    split = select_split(replace(read, needed=False), ask.split, ask.problems, check_images=False)
-    features: Any = locate(ask.base / path_inside(ask.base, regions), split.image_ids)
+        return select_split(read, request.split, request.problems, check_images=check_images)
+    split = select_split(replace(read, needed=False), request.split, request.problems, check_images=False)
+    features: Any = locate(request.base / path_inside(request.base, regions), split.image_ids)
     notes = (*split.notes, *features.notes())
     return replace(split, regions=features, open_boxes=features.boxes, notes=notes)
 
 
-def choose_way(path: Path, ask: Ask, regions: str) -> Way:
+def choose_candidate(path: Path, request: Request, regions: str) -> Candidate:
     """Return the one way to read a place.
 
     Raises:
         ValueError: there are several, or an option is given that its reader does not look at. NoDataError:
             there is none.
     """
-    ways = _ways(ask)
-    if not ways:
-        raise NoDataError(_explain_nothing(path, ask))
-    alike = len({way.what for way in ways}) < len(ways)
-    base = ask.base if alike else None
-    listed = [f"{_describe_files(way.files, base) or way.what} (layout={way.layout!r})" for way in ways]
-    option = "table=..." if len({way.layout for way in ways}) == 1 else "layout=..."
-    many = f"{path} can be read in {len(ways)} ways: {', '.join(listed)}"
-    require(len(ways) == 1, f"{many}; choose one with {option}")
-    way = ways[0]
-    chosen = {"columns": ask.columns, "images": ask.images, "regions": regions}
-    unread = UNREAD.get(way.layout, tuple(chosen) if way.layout in OFFICIAL else ())
+    candidates = _candidates(request)
+    if not candidates:
+        raise NoDataError(_explain_nothing(path, request))
+    alike = len({candidate.what for candidate in candidates}) < len(candidates)
+    base = request.base if alike else None
+    listed = [
+        f"{_describe_files(candidate.files, base) or candidate.what} (layout={candidate.layout!r})"
+        for candidate in candidates
+    ]
+    option = "table=..." if len({candidate.layout for candidate in candidates}) == 1 else "layout=..."
+    many = f"{path} can be read in {len(candidates)} ways: {', '.join(listed)}"
+    require(len(candidates) == 1, f"{many}; choose one with {option}")
+    candidate = candidates[0]
+    chosen = {"columns": request.columns, "images": request.images, "regions": regions}
+    unread = UNREAD.get(candidate.layout, tuple(chosen) if candidate.layout in OFFICIAL else ())
     names = " and no ".join(name for name in unread if chosen[name])
-    wrong = f"{way.what}: read as {way.layout}, which takes no {names}"
+    wrong = f"{candidate.what}: read as {candidate.layout}, which takes no {names}"
     require(not names, f"{wrong}; leave it out, or choose another layout=...")
-    return way
+    return candidate
 
 
-def _explain_nothing(path: Path, ask: Ask) -> str:
+def _explain_nothing(path: Path, request: Request) -> str:
     """Return what a place holds instead of data, and what to do."""
-    names = sorted(entry.name for entry in ask.base.iterdir() if is_visible(entry, ask.base))
+    names = sorted(entry.name for entry in request.base.iterdir() if is_visible(entry, request.base))
     listed = f": {format_some(names, 6) or 'nothing'}" if path.is_dir() else ""
     wanted = ""
-    if ask.layout:
-        wanted = f" as layout={ask.layout!r}"
-    elif ask.table:
-        wanted = f" named {ask.table}"
+    if request.layout:
+        wanted = f" as layout={request.layout!r}"
+    elif request.table:
+        wanted = f" named {request.table}"
     broken = Problems("skip")
-    for file in [ask.base / name for name in names if name.endswith(TEXTS)]:
+    for file in [request.base / name for name in names if name.endswith(TEXTS)]:
         with broken.adding("unreadable table"):
             if file.is_file():
                 next(read_table(file, Problems("raise")), None)
-    remedies = [*(str(error) for _, error in broken.errors[:1]), f"give {KNOWN}"]
+    remedies = [*(str(error) for _, error in broken.errors[:1]), f"give {LAYOUTS}"]
     if any(name.endswith(PACKED) for name in names):
         remedies[-1] = f"unpack the archives, or {remedies[-1]}"
     return f"{path} holds no data that can be read{wanted}{listed}; {'; '.join(remedies)}"
 
 
-def _ways(ask: Ask) -> list[Way]:
-    """Return the ways to read a folder that the first of ``ORDER`` with any has, of the chosen layout."""
-    for find in ORDER:
-        ways = [way for way in find(ask) if ask.layout in ("", way.layout)]
-        if ways:
-            return ways
+def _candidates(request: Request) -> list[Candidate]:
+    """Return the ways to read a folder that the first of ``SEARCH_ORDER`` with any finds."""
+    for find in SEARCH_ORDER:
+        candidates = [candidate for candidate in find(request) if request.layout in ("", candidate.layout)]
+        if candidates:
+            return candidates
     return []
 
 
-def _official_ways(ask: Ask) -> list[Way]:
+def _official_candidates(request: Request) -> list[Candidate]:
     """Return the folder of a data set of the registry."""
     for name, (load, marks) in OFFICIAL.items():
-        other_splits = ask.split == "all" and len(load.splits) > 1
-        if not ask.table and not other_splits and all((ask.base / mark).exists() for mark in marks):
-            return [Way(name, f"the files of {name}", partial(_load_official, name, load))]
+        other_splits = request.split == "all" and len(load.splits) > 1
+        if not request.table and not other_splits and all((request.base / mark).exists() for mark in marks):
+            return [Candidate(name, f"the files of {name}", partial(_load_official, name, load))]
     return []
 
 
-def _dataset_ways(ask: Ask) -> list[Way]:
-    if ask.table or not any((ask.base / name).is_file() for name in ("dataset_dict.json", "state.json")):
+def _dataset_candidates(request: Request) -> list[Candidate]:
+    if request.table or not any(
+        (request.base / name).is_file() for name in ("dataset_dict.json", "state.json")
+    ):
         return []
-    return [Way("datasets", "a folder of the library datasets", layouts.read_saved_dataset)]
+    return [Candidate("datasets", "a folder of the library datasets", layouts.read_saved_dataset)]
 
 
-def _ways_in_place(ask: Ask) -> list[Way]:
+def _candidates_in_place(request: Request) -> list[Candidate]:
     """Return files in the folder, and in those inside it that are called as a split or ``annotations``."""
-    named = [folder for folder in _folders(ask) if split_of_name(folder.name) or folder.name == "annotations"]
-    return _ways_in_folders(ask, [ask.base, *named])
+    named = [
+        folder for folder in _folders(request) if split_of_name(folder.name) or folder.name == "annotations"
+    ]
+    return _candidates_in_folders(request, [request.base, *named])
 
 
-def _text_ways(ask: Ask) -> list[Way]:
-    texts = [] if ask.table else layouts.texts_beside(ask.base)
+def _text_candidates(request: Request) -> list[Candidate]:
+    texts = [] if request.table else layouts.texts_beside(request.base)
     what = f"{format_count(len(texts), 'text')} beside images"
-    return [Way("texts", what, partial(layouts.read_texts_beside, texts))] if texts else []
+    return [Candidate("texts", what, partial(layouts.read_texts_beside, texts))] if texts else []
 
 
-def _ways_below(ask: Ask) -> list[Way]:
+def _candidates_below(request: Request) -> list[Candidate]:
     """Return files in the folders inside the folder, and in those inside them."""
-    ways = []
-    for folder in _folders(ask):
-        ways += _ways_in_folders(ask, [folder, *_folders_of(folder)])
-    return ways
+    candidates = []
+    for folder in _folders(request):
+        candidates += _candidates_in_folders(request, [folder, *_folders_of(folder)])
+    return candidates
 
 
 # Where and how data are looked for: the first that has a way to read a place decides. Two ways of one are a
 # question to the caller.
-ORDER: tuple[Callable[[Ask], list[Way]], ...] = (
-    _official_ways,
-    _dataset_ways,
-    _ways_in_place,
-    _text_ways,
-    _ways_below,
+SEARCH_ORDER: tuple[Callable[[Request], list[Candidate]], ...] = (
+    _official_candidates,
+    _dataset_candidates,
+    _candidates_in_place,
+    _text_candidates,
+    _candidates_below,
 )
 
 
-def _folders(ask: Ask) -> list[Path]:
+def _folders(request: Request) -> list[Path]:
     """Return the folders that are looked through; none where a table of the folder itself is named."""
     # a path with a folder in it leads to one of those
-    alone = ask.table and "/" not in ask.table and (ask.base / ask.table).is_file()
-    return [] if alone else _folders_of(ask.base)
+    alone = request.table and "/" not in request.table and (request.base / request.table).is_file()
+    return [] if alone else _folders_of(request.base)
 
 
 def _folders_of(base: Path) -> list[Path]:
@@ -299,37 +306,43 @@ def _visible_files(folders: Iterable[Path]) -> Iterator[Path]:
         yield from (file for file in sorted(folder.iterdir()) if file.is_file() and is_visible(file, folder))
 
 
-def _ways_in_folders(ask: Ask, folders: Sequence[Path]) -> list[Way]:
+def _candidates_in_folders(request: Request, folders: Sequence[Path]) -> list[Candidate]:
     """Return the ways to read the files of some folders."""
-    files = [file for file in _visible_files(folders) if _is_named(file, ask)]
-    karpathy, coco = _annotation_files(files, ask)
-    tables = [file for file in files if file not in karpathy + coco and _is_table(file, ask)]
-    shards = [file for file in shard_files(ask.base) if file in files or not ask.table]
-    shards = [file for file in shards if file.suffix == ".tar" or _holds_images(file, ask)]
-    ways = [_way_of_files("karpathy", layouts.read_karpathy_files, [file]) for file in karpathy]
-    ways += [_way_of_files("coco", layouts.read_coco_files, group) for group in _group_by_split(coco)]
-    ways += [_way_of_files("table", layouts.read_tables, group) for group in _group_by_split(tables)]
+    files = [file for file in _visible_files(folders) if _is_named(file, request)]
+    karpathy, coco = _annotation_files(files, request)
+    tables = [file for file in files if file not in karpathy + coco and _is_table(file, request)]
+    shards = [file for file in shard_files(request.base) if file in files or not request.table]
+    shards = [file for file in shards if file.suffix == ".tar" or _holds_images(file, request)]
+    candidates = [_candidate_of_files("karpathy", layouts.read_karpathy_files, [file]) for file in karpathy]
+    candidates += [
+        _candidate_of_files("coco", layouts.read_coco_files, group) for group in _group_by_split(coco)
+    ]
+    candidates += [
+        _candidate_of_files("table", layouts.read_tables, group) for group in _group_by_split(tables)
+    ]
     if shards:
-        ways.append(_way_of_files("shards", read_shards, shards))
-    return ways
+        candidates.append(_candidate_of_files("shards", read_shards, shards))
+    return candidates
 
 
-def _way_of_files(layout: str, read: Callable[[list[Path], Ask], Reading], files: list[Path]) -> Way:
+def _candidate_of_files(
+    layout: str, read: Callable[[list[Path], Request], Reading], files: list[Path]
+) -> Candidate:
     """Return the way to read some files together."""
-    return Way(layout, _describe_files(files), partial(read, files), files)
+    return Candidate(layout, _describe_files(files), partial(read, files), files)
 
 
-def _is_named(file: Path, ask: Ask) -> bool:
+def _is_named(file: Path, request: Request) -> bool:
     """Return whether a file is the table that the caller names, where one is named."""
-    path = file.relative_to(ask.base).as_posix()
-    return not ask.table or fnmatch(file.name, ask.table) or fnmatch(path, ask.table)
+    path = file.relative_to(request.base).as_posix()
+    return not request.table or fnmatch(file.name, request.table) or fnmatch(path, request.table)
 
 
-def _annotation_files(files: Sequence[Path], ask: Ask) -> tuple[list[Path], list[Path]]:
+def _annotation_files(files: Sequence[Path], request: Request) -> tuple[list[Path], list[Path]]:
     """Return the JSON files in Karpathy's form, and those of MS-COCO, told by their keys."""
     texts = {file: layouts.read_ends(file) for file in files if file.suffix.lower() == ".json"}
     karpathy = [file for file, text in texts.items() if '"sentences"' in text and '"images"' in text]
-    caption = (ask.columns.get("caption") or "caption").partition(".")[0]
+    caption = (request.columns.get("caption") or "caption").partition(".")[0]
     objects = [file for file, text in texts.items() if text.lstrip("\ufeff \t\r\n").startswith("{")]
     coco = [file for file in objects if f'"{caption}"' in texts[file] and '"image_id"' in texts[file]]
     return karpathy, [file for file in coco if file not in karpathy]
@@ -353,14 +366,14 @@ def _group_by_split(files: Sequence[Path]) -> list[list[Path]]:
     return groups + [[file] for file in alone]
 
 
-def _is_table(file: Path, ask: Ask) -> bool:
+def _is_table(file: Path, request: Request) -> bool:
     readable = file.suffix.lower() in READERS and ".lemma." not in file.name
-    shard = file.suffix == ".parquet" and _holds_images(file, ask)
-    known = Path(ask.table).name == file.name or any(fnmatch(file.name, name) for name in TABLES)
-    return readable and not shard and (known or has_image_and_caption(read_header(file), ask.columns))
+    shard = file.suffix == ".parquet" and _holds_images(file, request)
+    known = Path(request.table).name == file.name or any(fnmatch(file.name, name) for name in TABLES)
+    return readable and not shard and (known or has_image_and_caption(read_header(file), request.columns))
 
 
-def _holds_images(file: Path, ask: Ask) -> bool:
+def _holds_images(file: Path, request: Request) -> bool:
     """Return whether a Parquet file has a column of images, and not of their paths alone."""
     from pyarrow import parquet, types
 
@@ -369,7 +382,9 @@ def _holds_images(file: Path, ask: Ask) -> bool:
     except (OSError, ValueError):
         return True  # reading it says what is wrong
     images = (
-        [ask.columns["image"] or ""] if "image" in ask.columns else matching_columns(schema.names, "image")
+        [request.columns["image"] or ""]
+        if "image" in request.columns
+        else matching_columns(schema.names, "image")
     )
     columns = {column_of(name, schema.names) for name in images}
     # where no name says which column holds images, it may be any
@@ -379,9 +394,14 @@ def _holds_images(file: Path, ask: Ask) -> bool:
     )
 
 
-def _load_official(name: str, load: Loader, ask: Ask) -> Split:
-    split = "test" if ask.split in ("", "all") else ask.split
-    options = {"split": split, "root": str(ask.base), "on_error": ask.problems.on_error, "complete": False}
+def _load_official(name: str, load: Loader, request: Request) -> Split:
+    split = "test" if request.split in ("", "all") else request.split
+    options = {
+        "split": split,
+        "root": str(request.base),
+        "on_error": request.problems.on_error,
+        "complete": False,
+    }
     return make(f"data {name!r}", load, options)
 
 

@@ -140,7 +140,7 @@ class Problems:
 
 
 @dataclass(frozen=True)
-class Ask:
+class Request:
     """What the caller asks for, see ``opening.loader_at``."""
 
     base: Path

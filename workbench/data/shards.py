@@ -38,7 +38,16 @@ from workbench.data.columns import (
 from workbench.data.fields import cells_of_caption
 from workbench.data.images import is_visible, read_image
 from workbench.data.loader import loader
-from workbench.data.reading import SAME, Ask, Problems, Reading, Row, find_root, select_split, split_of_name
+from workbench.data.reading import (
+    SAME,
+    Problems,
+    Reading,
+    Request,
+    Row,
+    find_root,
+    select_split,
+    split_of_name,
+)
 from workbench.data.tables import caption_texts, path_inside
 from workbench.data.tars import MARKS, Content, Tally, Unread, read_tar
 from workbench.formatting import format_count, format_some
@@ -146,10 +155,10 @@ def shards(
             shards name a split and others do not, or the split is empty; the message names shard and sample.
     """
     base = find_root("shards", root, [], REMEDY)
-    ask = Ask(base, split, "", "", columns, Problems(on_error))
+    request = Request(base, split, "", "", columns, Problems(on_error))
     files = shard_files(base)
     require(files, f"shards: {base} holds no {' or '.join(READERS)}. {REMEDY}", FileNotFoundError)
-    return select_split(read_shards(files, ask), split, ask.problems, check_images=False)
+    return select_split(read_shards(files, request), split, request.problems, check_images=False)
 
 
 def shard_files(base: Path) -> list[Path]:
@@ -157,26 +166,26 @@ def shard_files(base: Path) -> list[Path]:
     return sorted(file for file in base.rglob("*") if file.suffix in READERS and is_visible(file, base))
 
 
-def read_shards(files: Sequence[Path], ask: Ask) -> Reading:
+def read_shards(files: Sequence[Path], request: Request) -> Reading:
     """Return the samples of shards.
 
     Args:
         files: the shards, below the folder that is asked for.
-        ask: its columns are those of Parquet files, see ``find_columns``.
+        request: its columns are those of Parquet files, see ``find_columns``.
 
     Raises:
         FileNotFoundError, ValueError: see ``shards``.
     """
-    base, problems = ask.base, ask.problems
-    for ours, name in ask.columns.items():
+    base, problems = request.base, request.problems
+    for ours, name in request.columns.items():
         require_known("shards: columns has no name", ours, list(NAMES), ValueError)
         require(
             ours in COLUMNS or name is None,
             f"shards: columns={{{ours!r}: {name!r}}} is not read of shards; {', '.join(COLUMNS)} are",
         )
     counted = _sample_counts(base, files[0].suffix)
-    gaps = [] if ask.table else [*_gap_notes(files, ask, counted)]
-    samples, notes = _read_index(files, ask)
+    gaps = [] if request.table else [*_gap_notes(files, request, counted)]
+    samples, notes = _read_index(files, request)
     if problems.on_error == "raise":
         _require_complete(files, samples, counted)
     splits, splits_by = _splits(files, samples, base)
@@ -220,19 +229,19 @@ def _splits(files: Sequence[Path], samples: Sequence[Sample], base: Path) -> tup
     return [names[sample.shard] for sample in samples], "the names of the shards"
 
 
-def _gap_notes(files: Sequence[Path], ask: Ask, counted: Mapping[Path, int]) -> Iterator[str]:
+def _gap_notes(files: Sequence[Path], request: Request, counted: Mapping[Path, int]) -> Iterator[str]:
     """Yield notes on shards that are missing between others; where their names or a file tell how many there
     are, it is a problem. Splits that are not asked for may lack any. Beside each shard img2dataset leaves
     what it counted in it.
     """
     absent = sorted(file.name for file in counted.keys() - {*files})
     if absent:
-        ask.problems.add("missing shard", f"missing shards: {format_some(absent)}; {GO_ON}")
-    paths = [file.relative_to(ask.base).as_posix() for file in files]
+        request.problems.add("missing shard", f"missing shards: {format_some(absent)}; {GO_ON}")
+    paths = [file.relative_to(request.base).as_posix() for file in files]
     marks = [mark for mark in map(NUMBERED.fullmatch, paths) if mark]
     for (name, of_all, total, ending), group in groupby(marks, key=lambda mark: mark.group(1, 3, 4, 5)):
         numbers = {int(mark[2]): mark[2] for mark in group}
-        count = ask.base / name / "nshards.txt"
+        count = request.base / name / "nshards.txt"
         written = re.findall(r"\d+", read_text(count)) if count.is_file() else []
         size = int(total or next(iter(written), 0))
         missing = _missing_numbers(numbers.keys(), size)
@@ -241,8 +250,8 @@ def _gap_notes(files: Sequence[Path], ask: Ask, counted: Mapping[Path, int]) -> 
             digits = min(map(len, numbers.values()))
             names = [f"{name}{number:0{digits}}{of_all or ''}{ending}" for number in missing]
             note = f"missing shards: {format_some(names)}"
-            if size and ask.split in ("", "all", split_of_name(name) or ask.split):
-                ask.problems.add("missing shard", f"{note}; {GO_ON}")
+            if size and request.split in ("", "all", split_of_name(name) or request.split):
+                request.problems.add("missing shard", f"{note}; {GO_ON}")
             yield note
 
 
@@ -306,20 +315,20 @@ def _file_dates(file: Path) -> tuple[int, ...]:
     return stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino
 
 
-def _read_index(files: Sequence[Path], ask: Ask) -> tuple[list[Sample], tuple[str, ...]]:
+def _read_index(files: Sequence[Path], request: Request) -> tuple[list[Sample], tuple[str, ...]]:
     """Return what lies where, and notes on samples that were left out."""
     identity = [[str(file.resolve()), *_file_dates(file)] for file in files]
-    how = [VERSION, ask.problems.on_error, identity, dict(ask.columns)]
+    how = [VERSION, request.problems.on_error, identity, dict(request.columns)]
     digest = hashlib.sha256(json.dumps(how).encode()).hexdigest()
     index = cache_folder() / f"shards-{digest[:16]}.jsonl"
 
     def write(temporary: Path) -> dict[str, Any]:
-        problems, tally = Problems(ask.problems.on_error), Tally()
+        problems, tally = Problems(request.problems.on_error), Tally()
         keys: set[str] = set()
         with temporary.open("w", encoding="utf-8") as lines:
             for number, file in enumerate(files):
-                prefix = file.relative_to(ask.base).with_suffix("").as_posix()
-                for sample in _samples(file, number, problems, ask.columns, tally):
+                prefix = file.relative_to(request.base).with_suffix("").as_posix()
+                for sample in _samples(file, number, problems, request.columns, tally):
                     if (key := f"{prefix}/{sample.key}") in keys:
                         problems.add("repeated key", f"{sample.where}: the key was used before in this shard")
                         continue

@@ -326,7 +326,7 @@ class Sample:
         ending = _only_candidate(candidates, "caption")
         if ending:
             there = [name for name in OURS if name in facts]
-            names = tuple(name for name in there if _says_the_same(facts[name], lines))
+            names = tuple(name for name in there if _matches_lines(facts[name], lines))
             captions = facts[names[0]] if names else lines
             self.tally.others += bool(there) and not names
         else:
@@ -360,6 +360,6 @@ class Sample:
         return choose_columns(("image", *names), f"{self.where}.json", "caption", {})
 
 
-def _says_the_same(value: Any, lines: Sequence[str]) -> bool:
+def _matches_lines(value: Any, lines: Sequence[str]) -> bool:
     """Return whether a field of the ``.json`` says what the lines of a text say."""
     return " ".join(str(value).split()) == " ".join(" ".join(lines).split())

@@ -18,7 +18,7 @@ from workbench.encoders._lora import Lora, adapt, is_adapter, merge_adapters, na
 from workbench.encoders._open_clip_towers import Branch, record_passes
 from workbench.encoders.base import Encoder, ParameterGroup
 from workbench.encoders.pooling import POOLINGS, LogVar, PoolingName
-from workbench.encoders.words import drop_tokens, touch_words
+from workbench.encoders.words import augment_token_ids, drop_tokens
 from workbench.records import Batch, Embedding, require
 
 ROLES = {"image": "image_backbone", "text": "text_backbone"}
@@ -29,7 +29,8 @@ TOKEN_DIM = 1024
 class TwoTowers(Encoder):
     """A dual encoder that another library built, as one encoder for both sides.
 
-    A subclass sets ``network`` and the fields below, calls ``finish``, and implements what reads its towers.
+    A subclass sets ``network`` and the fields below, calls ``add_heads``, and implements what reads its
+    towers.
 
     Attributes:
         network: the model of the other library.
@@ -92,7 +93,7 @@ class TwoTowers(Encoder):
         """Return the depth of the weights of the model, by name."""
         raise NotImplementedError
 
-    def finish(
+    def add_heads(
         self, own_dim: int, embed_dim: int, pooling: PoolingName, blocks: int, lora: Mapping[str, Any] | None
     ) -> None:
         """Make heads and adapters, and choose what is trained.
@@ -147,7 +148,7 @@ class TwoTowers(Encoder):
         and end included.
         """
         ids = batch.signals[self.text_signal]
-        ids = touch_words(ids, self.mask_id) if self.augments and self.training else ids
+        ids = augment_token_ids(ids, self.mask_id) if self.augments and self.training else ids
         with (
             torch.set_grad_enabled(torch.is_grad_enabled() and not self.freeze_text),
             self._watching("text", self.text_branch) as seen,

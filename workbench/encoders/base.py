@@ -40,7 +40,7 @@ class Encoder(Checked, nn.Module):
     ``encode_images`` and ``encode_texts`` return an ``Embedding``: ``mean (N, embed_dim)``, one unit vector
     for each image or caption; with ``parts (N, P, W)`` (local features before pooling) and their
     ``mask (N, P)`` where it has them.
-    ``gives`` lists the optional fields that it fills, ``groups`` the parameters by learning rate.
+    ``output_fields`` lists the optional fields that it fills, ``groups`` the parameters by learning rate.
     Options are keyword arguments of ``__init__``, held to their annotations. Like every module it is moved by
     ``.to``, and makes new tensors on the device of its inputs. ``frozen_inputs`` are inputs that the
     ``frozen_encoder`` reads and nothing else does; ``notes`` are facts of its weights worth printing.
@@ -68,7 +68,7 @@ class Encoder(Checked, nn.Module):
     embed_dim: int
 
     @property
-    def gives(self) -> tuple[str, ...]:
+    def output_fields(self) -> tuple[str, ...]:
         """Optional fields of ``Embedding`` that it fills: parts, and log variances where its ``log_var`` is a
         head that says them, or true.
         """

@@ -307,7 +307,7 @@ class MultiGrain(Encoder):
         return embedding
 
     @property
-    def gives(self) -> tuple[str, ...]:
+    def output_fields(self) -> tuple[str, ...]:
         """Parts, and in the released form the local vectors."""
         return ("parts", "local") if isinstance(self.image_grain, ReleasedGrain) else ("parts",)
 

@@ -19,7 +19,7 @@ from torch.nn.functional import normalize
 from workbench.encoders.base import Encoder
 from workbench.encoders.packed import PackedIndex, gru, transformer
 from workbench.encoders.pooling import POOLINGS, LogVar, PoolingName, Projection, head_count
-from workbench.encoders.words import FIRST_WORD, UNKNOWN, TextBackbone, touch, word_table
+from workbench.encoders.words import FIRST_WORD, UNKNOWN, TextBackbone, augment_words, word_table
 from workbench.io import cache_folder
 from workbench.records import Batch, Embedding, require
 from workbench.registry import Natural, Share
@@ -122,7 +122,7 @@ class Sequence(Encoder):
 
     def look_up(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """Return ``(T, L)`` ids of the words, or their features ``(T, L, word_dim)``, and ``(T, L)`` their
-        mask; in training some words are touched, before a text encoder that trains reads them.
+        mask; in training some words are augmented, before a text encoder that trains reads them.
 
         Raises:
             ValueError: the features have another width than ``word_dim``.
@@ -131,11 +131,11 @@ class Sequence(Encoder):
         if self.words is not None:
             ids: Tensor = batch.signals["tokens"]
             blank = torch.tensor(UNKNOWN, device=ids.device)
-            return touch(ids, ids != 0, ids < FIRST_WORD, blank, share)
+            return augment_words(ids, ids != 0, ids < FIRST_WORD, blank, share)
         if self.backbone is not None:
             pieces: Tensor = batch.signals["word_pieces"]
             signs = torch.isin(pieces, self.backbone.signs)
-            pieces, real = touch(pieces, pieces != 0, signs, self.backbone.blank, share)
+            pieces, real = augment_words(pieces, pieces != 0, signs, self.backbone.blank, share)
             return self.backbone(pieces), real
         values = batch.signals["word_features"]["values"]
         mask = batch.signals["word_features"]["mask"]
@@ -144,7 +144,7 @@ class Sequence(Encoder):
         if self.blank is not None:
             # The first sign of a text encoder stands for the whole caption and is kept.
             first = torch.arange(mask.shape[1], device=mask.device).expand_as(mask) == 0
-            values, mask = touch(values, mask, first, self.blank, share)
+            values, mask = augment_words(values, mask, first, self.blank, share)
         return values, mask
 
     def text_backbone(self) -> dict[str, int]:

@@ -102,7 +102,7 @@ class Towers(TwoTowers):
         self.freeze_text = freeze_text
         self.log_var = log_var
         own = int(description.architecture["embed_dim"])
-        self.finish(own, embed_dim, pooling, log_var_blocks, lora)
+        self.add_heads(own, embed_dim, pooling, log_var_blocks, lora)
         self._keep_recipe(self.network.visual.preprocess_cfg)
 
     @classmethod

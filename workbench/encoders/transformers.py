@@ -88,7 +88,7 @@ class Transformers(TwoTowers):
         mean, std = self.prepared.scale()
         self.mean, self.std = nn.Buffer(mean), nn.Buffer(std)
         own, self._widths = self._measure_widths()
-        self.finish(own, embed_dim, pooling, 0, lora)
+        self.add_heads(own, embed_dim, pooling, 0, lora)
 
     @property
     def transform(self) -> "Prepared":

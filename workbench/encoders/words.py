@@ -1,10 +1,10 @@
-"""Words as vectors, a text encoder that trains, and words touched in training.
+"""Words as vectors, a text encoder that trains, and the augmentation of words.
 
 A table holds word vectors by id, random or pre-trained; pre-trained ones are read for the words of a
 vocabulary alone. In training, words are masked, replaced or deleted, and image tokens are dropped, so that no
 single one is relied on. Sources: Chen, Hu, Wu, Jiang, Wang, "Learning the best pooling strategy for visual
-semantic embedding", CVPR 2021, section 4 and released code; the rates of ``drop_tokens`` and ``touch_words``
-are those of the released code of PCME++ (Chun, ICLR 2024), which DITM follows.
+semantic embedding", CVPR 2021, section 4 and released code; the rates of ``drop_tokens`` and
+``augment_token_ids`` are those of the released code of PCME++ (Chun, ICLR 2024), which DITM follows.
 """
 
 from collections.abc import Iterator, Sequence
@@ -178,10 +178,10 @@ MASKED = 0.5
 REPLACED = 0.6
 
 
-def touch(
+def augment_words(
     words: Tensor, mask: Tensor, untouchable: Tensor, blank: Tensor, share: float
 ) -> tuple[Tensor, Tensor]:
-    """Touch each word with probability ``share``: half of those are masked, a tenth replaced, the rest
+    """Change each word with probability ``share``: half of those are masked, a tenth replaced, the rest
     deleted.
 
     Args:
@@ -241,8 +241,8 @@ def drop_tokens(mask: Tensor) -> Tensor:
     return torch.where(stays.any(1, keepdim=True), stays, mask)
 
 
-def touch_words(ids: Tensor, mask_id: int) -> Tensor:
-    """Touch 20 % of the words of each text: of those, half are masked, a tenth is erased and the rest stays.
+def augment_token_ids(ids: Tensor, mask_id: int) -> Tensor:
+    """Change 20 % of the words of each text: of those, half are masked, a tenth is erased and the rest stays.
 
     Args:
         ids: ``(N, L)`` int64, 0 = padding; the first and the last id of a text mark its start and end and are

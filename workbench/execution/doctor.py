@@ -23,7 +23,7 @@ def examine() -> list[dict[str, str]]:
         One row a thing: its ``name``; its ``state``, ``ok``, ``missing`` (must be mended) or ``optional``
         (not there, and only some work needs it); in ``detail`` what was found, or how to mend it.
     """
-    things = [("python", platform.python_version(), ""), *_jupyter(), *_machine()]
+    things = [("python", platform.python_version(), ""), *_notebook_requirements(), *_machine_requirements()]
     return [
         {"name": name, "detail": str(present or remedy), "state": _missing_or_optional(name, present)}
         for name, present, remedy in things
@@ -36,7 +36,7 @@ def _missing_or_optional(name: str, present: Any) -> str:
     return "optional" if name in OPTIONAL else "missing"
 
 
-def _jupyter() -> Iterator[Thing]:
+def _notebook_requirements() -> Iterator[Thing]:
     """Yield what notebooks need."""
     from jupyter_client.kernelspec import KernelSpecManager
     from jupyter_core.paths import jupyter_path
@@ -60,7 +60,7 @@ def _jupyter() -> Iterator[Thing]:
     )
 
 
-def _machine() -> Iterator[Thing]:
+def _machine_requirements() -> Iterator[Thing]:
     """Yield what training, parsing, the disk and the tests need."""
     import torch
 

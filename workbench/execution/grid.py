@@ -385,7 +385,7 @@ def run_grid(  # noqa: PLR0913
     about = about or About()
     results = _good_runs(path, root, arms) if skip_existing else {}
     for label, earlier in results.items():
-        runs.name_arm(earlier.folder, named.get(label, {}))
+        runs.add_arms(earlier.folder, named.get(label, {}))
         add_about(earlier.folder, about)
     options = dict(options or {})
     run = partial(_run_arm, path, root=place, about=about, time_limit=options.pop(TIME_LIMIT, None))

@@ -170,7 +170,7 @@ def run_notebook(
     called = ", ".join((arms or {}).values()) or (about or About()).name or path.stem
     with sigterm_raises(), ExitStack() as stack:
         target = _claim_folder(stack, path, values, root, folder)
-        runs.name_arm(target, arms or {})
+        runs.add_arms(target, arms or {})
         add_about(target, about or About())
         result = Outcome(target, "interrupted", FAILED, error="stopped by a signal")
         try:
@@ -299,7 +299,7 @@ def _with_page(result: Outcome, name: str) -> Outcome:
     if not book.is_file():
         return result
     try:
-        size = report.tidy(book, name)
+        size = report.write_page(book, name)
     except (OSError, nbformat.reader.NotJSONError) as error:  # a full disk; what went wrong first stays
         book.unlink()
         status = result.status if result.exit_code else "failed:page"

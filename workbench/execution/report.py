@@ -100,7 +100,7 @@ def to_html(
     return str(exporter.from_notebook_node(notebook, resources=resources)[0])
 
 
-def tidy(path: Path, name: str) -> int:
+def write_page(path: Path, name: str) -> int:
     """Drop saved widget state (megabytes of script, dead without a kernel), write ``notebook.html`` beside it
     and sign it.
 

@@ -99,7 +99,7 @@ def ranked(
     _check(scores, ranks, len(temperatures))
     require_choice("variant", variant, VARIANTS)
     if variant == "uni":
-        ranks = _draw_one_each(ranks, len(temperatures))
+        ranks = _keep_one_per_rank(ranks, len(temperatures))
     scores = full_precision(scores)
     total = scores.new_zeros(len(scores))
     for rank, temperature in enumerate(temperatures, start=1):
@@ -118,7 +118,7 @@ def _check(scores: Tensor, ranks: Tensor, number: int) -> None:
         raise ValueError(f"a pair has rank {most}, and there are {number} temperatures; give one for each")
 
 
-def _draw_one_each(ranks: Tensor, number: int) -> Tensor:
+def _keep_one_per_rank(ranks: Tensor, number: int) -> Tensor:
     """Keep one positive of each rank of every anchor, drawn at random."""
     single = ranks.masked_fill(ranks > 0, LEFT_OUT)
     for rank in range(1, number + 1):

@@ -91,7 +91,7 @@ class Chains:
         return np.lexsort((level, chain)).reshape(-1, depth)
 
     @cached_property
-    def image_of(self) -> Rows:
+    def image_rows(self) -> Rows:
         """``(C,)`` image row of each chain."""
         return self.split.own[self.rows[:, 0]]
 
@@ -174,8 +174,8 @@ def _distinct_picks(chains: Chains, picks: Callable[[Values], Rows], block: int 
     against the whole pool.
     """
     out = []
-    for first in range(0, len(chains.image_of), block):
-        images = chains.image[chains.image_of[first : first + block]].astype(np.float64)
+    for first in range(0, len(chains.image_rows), block):
+        images = chains.image[chains.image_rows[first : first + block]].astype(np.float64)
         for picked in picks(images):
             distinct = np.array(list(dict.fromkeys(picked.tolist())))
             out.append(np.where(distinct == ROOT, ROOT, chains.pool[distinct]))
@@ -192,7 +192,7 @@ def describe_retrieval(
     own, levels = chains.rows[chain], np.asarray(chains.split.level)
     level = dict(zip(chains.first[own].tolist(), levels[own].tolist(), strict=True))
     rows = [row for row in retrieved.tolist() if row != ROOT]
-    holds = [row in level or (true is not None and bool(true[chains.image_of[chain], row])) for row in rows]
+    holds = [row in level or (true is not None and bool(true[chains.image_rows[chain], row])) for row in rows]
     return [chains.split.captions[row] for row in rows], [level.get(row, 0) for row in rows], holds
 
 
@@ -252,14 +252,14 @@ def d_corr_other(chains: Chains, k: int | None = None) -> Values:
     """Return ``(C,)`` ``d_corr_image`` with each image of another chain in the place of the chain's own, mean
     over these images; NaN where there is none.
     """
-    images, text = np.unique(chains.image_of), chains.text[chains.rows].astype(np.float64)
+    images, text = np.unique(chains.image_rows), chains.text[chains.rows].astype(np.float64)
     earlier, later = np.triu_indices(text.shape[1], k=1)
     # the difference of two texts, not of their scores: equal texts are then equally near, by whatever order
     steps, near = text[:, later] - text[:, earlier], chains.image[images].astype(np.float64).T
     signs = np.zeros((len(text), len(images)))
     for step in steps.swapaxes(0, 1):
         signs += np.sign(step @ near)
-    other = chains.image_of[:, None] != images
+    other = chains.image_rows[:, None] != images
     with np.errstate(invalid="ignore"):
         return np.asarray(np.sum(signs, axis=1, where=other) / (len(earlier) * other.sum(axis=1)))
 
@@ -361,5 +361,7 @@ def hierarchy_scores(
         for k in levels:
             key = MetricKey(metric.name, judgements="chains", k=k)
             values = metric.per_query(chains, k)
-            measurements.append(report_number(metric, key, values, chains.image_of, draws, len(chains.pool)))
+            measurements.append(
+                report_number(metric, key, values, chains.image_rows, draws, len(chains.pool))
+            )
     return measurements

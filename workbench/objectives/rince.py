@@ -63,7 +63,7 @@ class RINCE(Objective):
         require(first <= last, f"temperatures are {first} and {last}; that of rank 1 is the smallest")
         self.ranking = Ranking(**(ranks or {}))
         self.temperatures: list[float] = torch.linspace(
-            first, last, self.ranking.number, dtype=torch.float64
+            first, last, self.ranking.rank_count, dtype=torch.float64
         ).tolist()
         self.variant, self.reduction = variant, reduction
         self.weigh(dict(zip(("i2t", "t2i"), weights, strict=True)))

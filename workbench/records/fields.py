@@ -30,7 +30,7 @@ class Field:
         values: ``(I,)`` for images, ``(T,)`` for captions and for pairs, whose rows are those of captions.
             Numbers and flags (1 = true, 0 = false) are float64 with NaN where one is missing; categories and
             texts are objects, ``str`` or ``None`` where one is missing.
-        of: what has the values.
+        owner: what has the values.
         kind: what they are.
         source: where they are from, e.g. ``"captions.csv"`` or ``"computed"``.
 
@@ -40,7 +40,7 @@ class Field:
 
     name: str
     values: Array
-    of: Owner = "caption"
+    owner: Owner = "caption"
     kind: Kind = "category"
     source: str = ""
 
@@ -51,13 +51,15 @@ class Field:
         require(self.values.dtype == form, f"{what}, not {self.values.dtype}")
 
     @classmethod
-    def from_cells(cls, name: str, cells: Iterable[Any], *, of: Owner = "caption", source: str = "") -> Self:
+    def from_cells(
+        cls, name: str, cells: Iterable[Any], *, owner: Owner = "caption", source: str = ""
+    ) -> Self:
         """Take values as a table or JSON holds them, and infer their kind.
 
         Args:
             name: of the field.
             cells: a value each; ``None``, NaN and an empty text are missing.
-            of: what has them.
+            owner: what has them.
             source: where they are from.
 
         >>> Field.from_cells("size", ["3", "", 4.5]).values.tolist()
@@ -68,11 +70,11 @@ class Field:
         numbers = _to_numbers(plain, known)
         if numbers is not None:
             flags = bool(known) and all(str(cell).lower() in FLAGS for cell in known)
-            return cls(name, numbers, of, "flag" if flags else "number", source)
+            return cls(name, numbers, owner, "flag" if flags else "number", source)
         texts = np.array([None if cell is None else str(cell) for cell in plain], dtype=object)
         distinct = len({str(cell) for cell in known})
         few = distinct <= min(MOST_CATEGORIES, max(2, len(known) / 2))
-        return cls(name, texts, of, "category" if few else "text", source)
+        return cls(name, texts, owner, "category" if few else "text", source)
 
     @property
     def is_numeric(self) -> bool:
@@ -113,7 +115,7 @@ class Field:
 
     def row(self) -> dict[str, Any]:
         """Return the field as a row of a list: name, owner, kind, missing ones, values and source."""
-        row = {"name": self.name, "of": self.of, "kind": self.kind, "missing": int(self.missing.sum())}
+        row = {"name": self.name, "owner": self.owner, "kind": self.kind, "missing": int(self.missing.sum())}
         return row | {"values": self.range_text(), "source": self.source}
 
     def range_text(self) -> str:

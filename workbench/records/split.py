@@ -95,7 +95,7 @@ class Split:
             rows = size if getattr(self, what) is None else len(getattr(self, what))
             require(rows == size, f"{self.name}: {what} has {rows} rows, expected {size}")
         for name, values in self.fields.items():
-            size, rows = images if values.of == "image" else texts, len(values.values)
+            size, rows = images if values.owner == "image" else texts, len(values.values)
             require(rows == size, f"{self.name}: field {name!r} has {rows} rows, expected {size}")
         for what, ids in (("image", self.image_ids), ("caption", self.caption_ids)):
             require(len(set(ids)) == len(ids), f"{self.name}: the same {what} id occurs twice")
@@ -192,7 +192,7 @@ class Split:
         """Return the fields of some images and captions, by name; a row may be taken more than once."""
         fields = {}
         for name, values in self.fields.items():
-            fields[name] = values.take(images if values.of == "image" else captions)
+            fields[name] = values.take(images if values.owner == "image" else captions)
         return fields
 
     @property

@@ -422,8 +422,8 @@ def check_reads(name: str, objective: Objective, pair: Pair) -> None:
     for wanted in objective.reads:
         sides = [pair.text] if wanted == "entities" else [pair.image, pair.text]
         for side in sides:
-            if wanted not in side.gives:
-                gives = ", ".join(side.gives) or "nothing beside the pooled vector"
+            if wanted not in side.output_fields:
+                gives = ", ".join(side.output_fields) or "nothing beside the pooled vector"
                 how = HOW_TO_GIVE[wanted].replace("%d", str(pair.image.embed_dim))
                 raise ValueError(
                     f"objective {name!r} reads {wanted!r} and {type(side).__name__} gives {gives}; {how}"

@@ -20,7 +20,7 @@ from workbench.metrics.slices import WITHIN, SliceValues, chances_by_query, meas
 from workbench.progress import each
 from workbench.records import Mask, Measurement, MetricKey, Rows, Split, Values, require
 from workbench.registry import require_known
-from workbench.runs.fields import AllFields, computed_fields
+from workbench.runs.fields import AllFields, field_extractors
 from workbench.runs.lists import KeptLists
 from workbench.runs.measure import evaluate_split
 from workbench.runs.result import Result
@@ -57,7 +57,7 @@ def slicing_of(split: Split, by: str | Sequence[str], gallery: str) -> dict[str,
     require(not (specs and split.benchmark), whole)
     require_known("gallery: no", gallery, get_args(Gallery), ValueError)
     require(specs or gallery == "whole", f"gallery={gallery!r} belongs to slices; say by which field, by=...")
-    names = list(dict.fromkeys([*split.fields, *computed_fields(), *slices_with_queries(split)]))
+    names = list(dict.fromkeys([*split.fields, *field_extractors(), *slices_with_queries(split)]))
     for spec in specs:
         for term in spec.removeprefix(WITHIN).split(CROSS):
             read_term(names, term.strip())

@@ -29,7 +29,7 @@ def caption_table(split: Split) -> pd.DataFrame:
         if rows is not None:
             columns[name] = rows.tolist()
     for name, field in split.fields.items():
-        cells = field.take(split.own).cells() if field.of == "image" else field.cells()
+        cells = field.take(split.own).cells() if field.owner == "image" else field.cells()
         columns[f"{name}_field" if name in columns else name] = cells
     return pd.DataFrame(columns)
 

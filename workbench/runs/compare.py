@@ -46,7 +46,7 @@ from workbench.training import averaging
 NOISE = 1.0
 
 
-def open_at_hand(names: Sequence[str] = (), *, images: int = 0) -> list[Result]:
+def open_available(names: Sequence[str] = (), *, images: int = 0) -> list[Result]:
     """Open runs side by side; without names, something that can be compared.
 
     Args:

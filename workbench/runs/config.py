@@ -137,7 +137,7 @@ class Config(Settings):
 
     def __init__(self, **values: Any) -> None:
         check_fields("config", type(self), values)
-        fill("config", super().__init__, values)
+        init_section("config", super().__init__, values)
 
     @classmethod
     def read(cls, path: str | Path) -> Self:
@@ -256,7 +256,7 @@ def _is_option(option: str, kind: str, member: Any) -> bool:
     return False
 
 
-def fill(what: str, init: Callable[..., None], values: Mapping[str, Any]) -> None:
+def init_section(what: str, init: Callable[..., None], values: Mapping[str, Any]) -> None:
     """Call the ``__init__`` of a section.
 
     Raises:

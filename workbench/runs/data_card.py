@@ -8,8 +8,8 @@ import yaml
 
 from workbench import data
 from workbench.data.cards import SUFFIXES, freeze
-from workbench.data.opening import choose_way, place_of
-from workbench.data.reading import Ask, Problems
+from workbench.data.opening import choose_candidate, place_of
+from workbench.data.reading import Problems, Request
 from workbench.io import read_options, write_text
 from workbench.metrics.intervals import UNIT
 from workbench.metrics.recall import chance_of_hit
@@ -73,11 +73,11 @@ def _describe(path: Path, split: Split, options: dict[str, Any]) -> dict[str, An
     name, _, part = split.name.rpartition("/")
     base, table = place_of(path, options.get("table", ""))
     images, columns, layout = options.get("images", ""), options.get("columns", {}), options.get("layout", "")
-    ask = Ask(base, part, table, images, columns, Problems("raise"), layout)
-    way = choose_way(path, ask, options.get("regions", ""))
-    files = [file.relative_to(base).as_posix() for file in way.files]
-    read = {"split": part, "layout": way.layout}
-    if len(files) == 1 and way.layout in NAMED:
+    request = Request(base, part, table, images, columns, Problems("raise"), layout)
+    candidate = choose_candidate(path, request, options.get("regions", ""))
+    files = [file.relative_to(base).as_posix() for file in candidate.files]
+    read = {"split": part, "layout": candidate.layout}
+    if len(files) == 1 and candidate.layout in NAMED:
         read["table"] = files[0]
     chosen = {name: options[name] for name in ("images", "columns", "regions") if options.get(name)}
     return {
@@ -106,8 +106,8 @@ def chances_of(split: Split) -> dict[str, float]:
     of_images = np.bincount(split.own, minlength=images).astype(np.int64)
     of_captions = np.ones(captions, dtype=np.int64)
     chances = {}
-    for way, relevant, gallery in (("i2t", of_images, captions), ("t2i", of_captions, images)):
+    for candidate, relevant, gallery in (("i2t", of_images, captions), ("t2i", of_captions, images)):
         for k in DEPTHS:
             chance = float(chance_of_hit(relevant, gallery, k).mean())
-            chances[str(MetricKey("R", way, k=k))] = round(100 * chance, 2)
+            chances[str(MetricKey("R", candidate, k=k))] = round(100 * chance, 2)
     return chances

@@ -23,12 +23,12 @@ from workbench.runs.kinds import Evaluation, Training, read_kind
 from workbench.runs.lists import KeptLists, known_numbers, open_lists
 from workbench.runs.measure import measure
 from workbench.runs.model import EncoderModel, Model, Say, TrainedModel, silent
-from workbench.runs.models import open_model, run_folder
+from workbench.runs.models import find_run_folder, open_model
 from workbench.runs.opening import open_runs, require_same_rows
 from workbench.runs.own import Encodes, Ensemble, Joint, KeptVectors, is_object_model
 from workbench.runs.pairs import MOST_HOURS, PairScorer
 from workbench.runs.qrels import with_ground_truth
-from workbench.runs.rerank import Reranked, Reranking, add_second_stage, first_stage, of_pairs
+from workbench.runs.rerank import Reranked, Reranking, add_second_stage, first_stage, pair_models
 from workbench.runs.rescoring import rescore
 from workbench.runs.resolve import check_measured
 from workbench.runs.result import Result
@@ -205,7 +205,7 @@ def _subject(
         sides = sources["images"], sources["texts"]
         subject = _subject_of_vectors(where, *sides, sources["own"], scoring[0])
     else:
-        subject = _of_scores(where, sources["scores"], sources["runs"], sources["own"])
+        subject = _subject_of_scores(where, sources["scores"], sources["runs"], sources["own"])
         subject = subject._replace(model=rescore(subject.model, scoring[0]))
     if sources["qrels"] is not None:
         subject = subject._replace(split=with_ground_truth(subject.split, sources["qrels"]))
@@ -311,7 +311,7 @@ def _add_reranking(
     opened = partial(open_model, device=how["device"], precision=how["precision"])
     sides = subject.image, subject.text
     model, split, image, text = add_second_stage(subject.model, subject.split, sides, second, opened)
-    for scorer in of_pairs(model):
+    for scorer in pair_models(model):
         scorer.max_hours, scorer.folder = pairs
     return subject._replace(model=model, split=split, image=image, text=text)
 
@@ -372,7 +372,7 @@ def _subject_of_vectors(
     return _note_of_parts(Subject(model, part, *sides, target, origin=from_files))
 
 
-def _of_scores(where: Where, scores: Any, runs: Any, own: Any) -> Subject:
+def _subject_of_scores(where: Where, scores: Any, runs: Any, own: Any) -> Subject:
     """Return a matrix of scores, or ranked lists, in the order of the data, or with rows of their own."""
     split = target = None
     if where.data is not None:
@@ -420,7 +420,7 @@ def _run_of(model: Any, data: Any) -> Path | None:
     if not isinstance(model, str | Path):
         require(data is not None or isinstance(model, TrainedModel), "name the data to evaluate the model on")
         return None
-    folder = run_folder(model)
+    folder = find_run_folder(model)
     if folder is None and data is None:
         return store.find(model).folder
     return folder

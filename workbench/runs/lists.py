@@ -309,12 +309,12 @@ def known_numbers(
     """
     measurements, values = measured
     rows = [row() for row in registry.all_metrics().values()] + [registry.load(name) for name in metrics]
-    of_pairs = {row.name for row in rows if row.requires in OF_PAIRS}
+    pair_models = {row.name for row in rows if row.requires in OF_PAIRS}
     candidates = []
     for measurement in measurements:
         missing = measurement.key.direction in WAYS and measurement.key.direction not in model.ways
         # declared scores compare scores of different queries
-        if not missing and measurement.key.metric not in of_pairs and split.benchmark is None:
+        if not missing and measurement.key.metric not in pair_models and split.benchmark is None:
             candidates.append(measurement)
     open_labels: set[str] = set()
     if not model.is_complete():

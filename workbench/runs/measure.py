@@ -306,9 +306,9 @@ def _measure_correlations(
     if vectors is not None:
         images, captions = vectors
         for judged in split.image_judgements.values():
-            rated.append((_within_side(images, judged), judged, ("i2i",)))
+            rated.append((_scores_of_rated_pairs(images, judged), judged, ("i2i",)))
         for judged in split.caption_judgements.values():
-            rated.append((_within_side(captions, judged), judged, ("t2t",)))
+            rated.append((_scores_of_rated_pairs(captions, judged), judged, ("t2t",)))
     measurements: list[Measurement] = []
     for values, judged, ways in rated:
         if len(judged.grades):
@@ -318,7 +318,7 @@ def _measure_correlations(
     return [m for m in measurements if not np.isnan(m.value)]
 
 
-def _within_side(vectors: Array, judged: Judgements) -> Array:
+def _scores_of_rated_pairs(vectors: Array, judged: Judgements) -> Array:
     """Return scores of the rated pairs of one side, by its vectors."""
     first, second = vectors[judged.images], vectors[judged.captions]
     scores: Array = np.einsum("nd,nd->n", first, second, dtype=np.float64)

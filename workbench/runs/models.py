@@ -188,7 +188,7 @@ def _require_object(encoder: Any) -> None:
         raise TypeError(f"a function is no model; give images= and texts=, or an object with {PAIRED}")
 
 
-def run_folder(name: str | Path) -> Path | None:
+def find_run_folder(name: str | Path) -> Path | None:
     """Find the folder of a run by its path or its name; ``None`` = it names none.
 
     Args:
@@ -231,7 +231,7 @@ def _open_by_name(model: str, pretrained: str, random_weights: bool = False) -> 
     if model.count("/") == 1 and not model.startswith((".", "/", "~")):
         return _open_in_library(SENTENCES if model.startswith(SENTENCES) else "transformers", model)
     require("/" not in model, f"there is no folder {model}", FileNotFoundError)
-    if folder_of_run := run_folder(model):
+    if folder_of_run := find_run_folder(model):
         return _open_in_folder(folder_of_run, pretrained)
     raise KeyError(f"no model {model!r}; {did_you_mean(model, known, 'give an open_clip name or a folder')}")
 

@@ -56,7 +56,7 @@ def add_noise(contents: Contents, split: Split, scores: AnyScores, amount: float
     return changed, *changed.embed(changed.source(split))
 
 
-def lists_measured(contents: Contents, split: Split) -> dict[str, Any]:
+def measure_lists(contents: Contents, split: Split) -> dict[str, Any]:
     """Measure what lists determine, as fields of a result; nothing of another model, which is measured when
     it is compared.
 

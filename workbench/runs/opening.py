@@ -26,7 +26,7 @@ from workbench.runs.caption_tables import split_of_table
 from workbench.runs.kinds import Evaluation, Training, read_kind
 from workbench.runs.model import EncoderModel
 from workbench.runs.models import SHIPPED as MODEL
-from workbench.runs.models import load_model, read_config, run_folder
+from workbench.runs.models import find_run_folder, load_model, read_config
 from workbench.runs.qrels import with_ground_truth
 from workbench.runs.result import Contents, Result
 from workbench.runs.same_data import differing_facts, facts_of
@@ -34,7 +34,7 @@ from workbench.runs.scores import KeptScores, checked_file
 from workbench.runs.spellings import typed_settings
 from workbench.runs.store import BARE, verify_files
 from workbench.runs.target import Target
-from workbench.runs.vector_parts import unpacked
+from workbench.runs.vector_parts import unpack_vectors
 from workbench.runs.vectors import frozen_vectors
 from workbench.runs.ways import TwoWays
 from workbench.runs.weights import name_with_note
@@ -315,7 +315,7 @@ def _read_data(
             split = _kept_split(folder, kind.data)
             return split.first(images) if images else split, kind.name
         on = on or Target(data=kind.data)
-        own = run_folder(kind.model) if kind.model else None
+        own = find_run_folder(kind.model) if kind.model else None
         config = read_config(own) if own and isinstance(read_kind(own), Training) else None
         return load_target(config, on.model_copy(update={"images": images or on.images})), kind.name
     config = read_config(folder or Path())
@@ -361,7 +361,7 @@ def _contents(folder: Path | None, split: Split, own: bool = True) -> Contents:
             embedding = _kept_embedding(model.embed_dim, folder, side, ids)
             other = _kept_embedding(model.embed_dim, folder, side, ids, "_t2i")
             if embedding and other:
-                embedding, model.directed = TwoWays.of(embedding, other), True
+                embedding, model.directed = TwoWays.from_directions(embedding, other), True
             sides += [embedding] if embedding else []
     elif folder is None and isinstance(model, EncoderModel):
         source = model.source(split)
@@ -417,5 +417,5 @@ def _with_parts(vectors: Path, items: int) -> Embedding:
     require(
         fits, f"{places[0]} holds no vectors of {items} items; delete it, and evaluate again", ChecksumError
     )
-    parts, mask = unpacked(array, counts)
+    parts, mask = unpack_vectors(array, counts)
     return Embedding(empty, parts=parts, mask=mask)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from workbench.records import Array, Embedding, require
-from workbench.runs.vector_parts import padded
+from workbench.runs.vector_parts import pad_vectors
 
 NEEDED = "(N, D) numbers are needed"
 SEVERAL = "(N, P, D) numbers are needed"
@@ -103,7 +103,7 @@ def several_vectors(output: Any, method: str, items: Sequence[str]) -> Embedding
         fits = len(shape) == 2 and all(shape) and shape[1] == tensors[0].shape[-1]
         require(fits, f"{method}() gave shape {shape} for {item}; (P, {tensors[0].shape[-1]}) is needed")
     _require_rows([bool(tensor.isfinite().all()) for tensor in tensors], NOT_FINITE, method, items)
-    return Embedding.from_parts(*padded(tensors))
+    return Embedding.from_parts(*pad_vectors(tensors))
 
 
 def checked_parts(embedding: Embedding, method: str, items: Sequence[str]) -> Embedding:

@@ -267,7 +267,7 @@ class ObjectModel(OwnModel):
         widths = sorted({chunk.mean.shape[1] for chunk in every})
         require(len(widths) < 2, f"{method}() gave vectors of {' and '.join(map(str, widths))} numbers")
         first, *more = [Embedding.join(chunks[way]) for way in ways]
-        return TwoWays.of(first, more[0]) if more else first
+        return TwoWays.from_directions(first, more[0]) if more else first
 
     def _read_output(self, output: Any, method: str, names: Sequence[str]) -> Embedding:
         """Return what a method gave, as an embedding on the processor."""

@@ -177,7 +177,7 @@ class PairModel(OwnModel):
             ValueError: it would take longer than ``max_hours``.
         """
         session = self._session(image, text)
-        if (latest := self._latest.get("whole")) and latest.of(image, text):
+        if (latest := self._latest.get("whole")) and latest.matches(image, text):
             return latest.scores
         remedy = "let it score the best items of a first stage again, as the reranker with rerank=16"
         self._announce(self._count_missing(session), partial(self._score_sample, session), remedy, say)
@@ -201,7 +201,7 @@ class PairModel(OwnModel):
     ) -> Array:
         """Score pairs, see ``Model``."""
         session, pairs = self._session(image, text), (rows.tobytes(), items.tobytes())
-        if (latest := self._latest.get("pairs")) and latest.of(image, text, pairs):
+        if (latest := self._latest.get("pairs")) and latest.matches(image, text, pairs):
             return latest.scores
         began = clock()
         values = session.known(rows, items)
@@ -365,7 +365,7 @@ class _Latest:
     scores: Array
     pairs: tuple[bytes, bytes] | None = None
 
-    def of(self, image: Embedding, text: Embedding, pairs: tuple[bytes, bytes] | None = None) -> bool:
+    def matches(self, image: Embedding, text: Embedding, pairs: tuple[bytes, bytes] | None = None) -> bool:
         """Return whether they are of these embeddings, and of these pairs."""
         return self.image is image and self.text is text and self.pairs == pairs
 

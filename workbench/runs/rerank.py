@@ -88,7 +88,7 @@ class Reranking:
             return None
         return 1.0 if self.weight is None else float(self.weight)
 
-    def words(self, name: str) -> str:
+    def describe(self, name: str) -> str:
         """Say what is done.
 
         Args:
@@ -97,7 +97,7 @@ class Reranking:
         how = "which replaces the score" if self.factor is None else f"added with weight {self.factor}"
         return f"the best {self.k} items of every query are scored again by {name}, {how}"
 
-    def no_parts(self, name: str) -> str:
+    def missing_parts_message(self, name: str) -> str:
         """Say that a model gives nothing that a scorer of parts compares.
 
         Args:
@@ -131,7 +131,7 @@ class Staged(Embedding):
     second: Embedding | None = field(default=None)
 
     @classmethod
-    def of(cls, first: Embedding, second: Embedding) -> "Staged":
+    def from_stages(cls, first: Embedding, second: Embedding) -> "Staged":
         """Put embeddings of the same items side by side."""
         kept = {name: getattr(first, name) for name in ("mean", "log_var", "parts", "mask")}
         return cls(**kept, first=first, second=second)
@@ -146,12 +146,12 @@ class Staged(Embedding):
     def take(self, rows: Rows | Tensor | slice) -> "Staged":
         """Return some rows ``(n,)``."""
         first, second = self.both()
-        return Staged.of(first.take(rows), second.take(rows))
+        return Staged.from_stages(first.take(rows), second.take(rows))
 
     def in_float32(self, device: torch.device) -> "Staged":
         """Return both in float32, on a device."""
         first, second = self.both()
-        return Staged.of(first.in_float32(device), second.in_float32(device))
+        return Staged.from_stages(first.in_float32(device), second.in_float32(device))
 
 
 class Reranked(Model):
@@ -212,10 +212,10 @@ class Reranked(Model):
         """
         if self.how.compares_parts and self.how.reranker:
             several = image.parts is not None or text.parts is not None
-            require(several, self.how.no_parts(self.first.name))
-            return Staged.of(image, image), Staged.of(text, text)
+            require(several, self.how.missing_parts_message(self.first.name))
+            return Staged.from_stages(image, image), Staged.from_stages(text, text)
         images, texts = self.second.embed(self.second.source(split))
-        return Staged.of(image, images), Staged.of(text, texts)
+        return Staged.from_stages(image, images), Staged.from_stages(text, texts)
 
     def write(self, folder: Path) -> None:
         """Keep what the first stage keeps in a run folder."""
@@ -224,11 +224,11 @@ class Reranked(Model):
     def embed_images(self, images: Sequence[Image.Image], *, features: str = "") -> Embedding:
         """Embed loose images by both stages."""
         first = self.first.embed_images(images, features=features)
-        return Staged.of(first, self.second.embed_images(images))
+        return Staged.from_stages(first, self.second.embed_images(images))
 
     def embed_texts(self, texts: Sequence[str]) -> Embedding:
         """Embed loose texts by both stages."""
-        return Staged.of(self.first.embed_texts(texts), self.second.embed_texts(texts))
+        return Staged.from_stages(self.first.embed_texts(texts), self.second.embed_texts(texts))
 
     def scores(self, image: Embedding, text: Embedding) -> Array:
         """Return ``(I, T)`` scores of the first stage."""
@@ -307,7 +307,7 @@ def add_second_stage(
         name = both.second.name
         # vectors and scores that were made elsewhere belong to these rows alone
         sides = both.completed(split, *sides) if both.first is model else both.embed(both.source(split))
-    return both, replace(split, notes=(*split.notes, how.words(name))), *sides
+    return both, replace(split, notes=(*split.notes, how.describe(name))), *sides
 
 
 def staged(model: Model, how: Reranking, opened: Callable[[Any], Model]) -> Model:
@@ -328,28 +328,28 @@ def staged(model: Model, how: Reranking, opened: Callable[[Any], Model]) -> Mode
         f"{model.name} leave pairs open, and a second stage needs the score of every pair; give scores=",
     )
     if how.reranker and how.compares_parts:
-        require(not model.scores_itself, how.no_parts(model.name))
+        require(not model.scores_itself, how.missing_parts_message(model.name))
         second = model.scored_by(scorer_of(how.reranker))
         second.name = how.reranker
         return Reranked(model, second, how)
     if not how.reranker:
-        return Reranked(_of_vectors(model), _of_pairs(model, model), how)
+        return Reranked(_as_first_stage(model), _as_second_stage(model, model), how)
     try:
         second = opened(how.reranker)
     except KeyError as error:
         instead = did_you_mean(str(how.reranker), list(SCORERS), str(error.args[0]))
         raise KeyError(f"no reranker {how.reranker!r}; {instead}") from error
-    return Reranked(model, _of_pairs(second, model), how)
+    return Reranked(model, _as_second_stage(second, model), how)
 
 
-def _of_vectors(model: Model) -> Model:
+def _as_first_stage(model: Model) -> Model:
     """Return a first stage; an object that scores pairs and encodes as well is one by its vectors."""
     if isinstance(model, PairModel) and all(encoding_methods(model.subject).values()):
         return ObjectModel(model.subject, model.name, model.origin)
     return model
 
 
-def _of_pairs(second: Model, first: Model) -> Model:
+def _as_second_stage(second: Model, first: Model) -> Model:
     """Return a second stage; an object that encodes and has ``score`` as well re-ranks by that.
 
     Raises:
@@ -389,7 +389,7 @@ def first_stage(model: Model, scoring: Mapping[str, Any], how: Reranking) -> Mod
     return changed
 
 
-def of_pairs(model: Model) -> list[PairModel]:
+def pair_models(model: Model) -> list[PairModel]:
     """List the models of pairs that a model is or consists of.
 
     Args:
@@ -398,10 +398,10 @@ def of_pairs(model: Model) -> list[PairModel]:
     if isinstance(model, PairModel):
         return [model]
     if isinstance(model, Reranked):
-        return of_pairs(model.first) + of_pairs(model.second)
+        return pair_models(model.first) + pair_models(model.second)
     pairs: list[PairModel] = []
     for member in getattr(model, "members", ()):
-        pairs += of_pairs(member)
+        pairs += pair_models(member)
     return pairs
 
 

@@ -30,7 +30,7 @@ from workbench.runs.environment import environment
 from workbench.runs.history import training_summary
 from workbench.runs.kinds import Evaluation, Training
 from workbench.runs.model import WHOLE, EncoderModel, Model, TrainedModel
-from workbench.runs.noise import add_noise, lists_measured
+from workbench.runs.noise import add_noise, measure_lists
 from workbench.runs.place import runs_folder
 from workbench.runs.qrels import NAME as QRELS
 from workbench.runs.qrels import ground_truth, kept_ground_truth
@@ -137,7 +137,7 @@ class Result:
         return training or str(name_of(self.config["data"]))
 
     @property
-    def random_weights(self) -> bool:
+    def has_random_weights(self) -> bool:
         """Whether the model has random weights, which nothing has trained."""
         return isinstance(self.run, Evaluation) and self.run.random_weights
 
@@ -209,7 +209,7 @@ class Result:
             seed: of the random numbers.
         """
         changed = add_noise(self.load(), self.split, self.any_scores(), amount, seed)
-        fields = {"run": self.run, "target": self.target, **lists_measured(changed, self.split)}
+        fields = {"run": self.run, "target": self.target, **measure_lists(changed, self.split)}
         return Result(name or f"{self.name} + noise", self.split, lambda: changed, **fields)
 
     def training_summary(self) -> str:

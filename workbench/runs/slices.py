@@ -25,7 +25,7 @@ from workbench.formatting import format_count
 from workbench.records import Array, Field, Mask, Rows, Split, Values, require
 from workbench.records.fields import NO, YES
 from workbench.registry import require_known
-from workbench.runs.fields import NEEDS, AllFields, computed_fields
+from workbench.runs.fields import NEEDS, AllFields, field_extractors
 from workbench.runs.saved_slices import PREFIX
 
 SHARES = {"median": 2, "thirds": 3, "quartiles": 4, "fifths": 5, "tenths": 10}
@@ -120,8 +120,8 @@ def read_term(names: Collection[str], term: str) -> tuple[str, str]:
     if term not in names and ":" in term:
         head, _, tail = term.rpartition(":")
         name, rule = (tail, HAS) if head == HAS else (head, tail)
-    if name not in names and name in computed_fields():
-        what = NEEDS[computed_fields()[name].needs]
+    if name not in names and name in field_extractors():
+        what = NEEDS[field_extractors()[name].needs]
         raise KeyError(f"field {name!r} is computed of {what}, which is not at hand here")
     require_known("no field", name, names)
     return name, rule
@@ -137,7 +137,7 @@ def query_values(field: Field, own: Rows, images: int, direction: str) -> Array:
         direction: what is asked.
     """
     asks_images = direction.startswith("i")
-    if field.of == "image":
+    if field.owner == "image":
         return field.values if asks_images else field.values[own]
     if not asks_images:
         return field.values

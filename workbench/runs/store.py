@@ -357,7 +357,7 @@ def run_key(params: Mapping[str, Any], code: str = "") -> str:
     return hashlib.sha256(key.encode()).hexdigest()[:8]
 
 
-def folder(notebook: str, out: Path | str, params: Mapping[str, Any]) -> Path:
+def run_folder(notebook: str, out: Path | str, params: Mapping[str, Any]) -> Path:
     """Return the folder a notebook writes to: the one it was given, or a new one below ``runs/``.
 
     Args:
@@ -453,7 +453,7 @@ def folders_of_tour(root: Path | str = "runs") -> list[str]:
     return [str(run.folder) for run in tours if run.status == "ok" and (run.folder / MODEL).is_file()]
 
 
-def name_arm(folder: Path | str, arms: Mapping[str, str]) -> None:
+def add_arms(folder: Path | str, arms: Mapping[str, str]) -> None:
     """Write which arms a run is beside those that are known already.
 
     Args:

@@ -12,7 +12,7 @@ from workbench.data.cards import is_card
 from workbench.io import parse_json, read_options
 from workbench.records import require
 from workbench.registry import Count, check_options
-from workbench.runs.config import DataConfig, check_fields, fill
+from workbench.runs.config import DataConfig, check_fields, init_section
 from workbench.runs.spellings import merge_layers, name_of
 from workbench.training.settings import Section
 
@@ -42,7 +42,7 @@ class Target(Section):
         check_fields("a data set to measure on", type(self), values)
         at_path = datasets.path_of(str(name_of(values["data"]))) is not None
         split = values.get("split") or ("" if at_path else "test")
-        fill("target", super().__init__, {**values, "split": split})
+        init_section("target", super().__init__, {**values, "split": split})
         name, options = self.data.name, self.data.options
         loader, what = datasets.member(name), f"data {name!r}"
         require("split" not in options, f"{what}: give split beside data and not in it")

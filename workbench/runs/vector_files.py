@@ -37,7 +37,7 @@ from workbench.records import Array, Embedding, Rows, Split, require
 from workbench.records import Field as ItemField
 from workbench.runs.store import BARE
 from workbench.runs.vector_fields import IDS, VECTORS, Field, fields_of, is_sequence, side_of
-from workbench.runs.vector_parts import mask_of, packed, ragged, says_what_is_real
+from workbench.runs.vector_parts import mask_of, pack_vectors, pad_ragged, says_what_is_real
 
 Side = Literal["image", "text"]
 OTHER: dict[Side, Side] = {"image": "text", "text": "image"}
@@ -83,7 +83,7 @@ def origin(source: Any, values: Embedding) -> dict[str, str]:
         return file_origin(source)
     digest = hashlib.sha256(values.mean.numpy().tobytes())
     if values.parts is not None:
-        digest.update(b"".join(array.tobytes() for array in packed(values)))
+        digest.update(b"".join(array.tobytes() for array in pack_vectors(values)))
     return {"checksum": digest.hexdigest()}
 
 
@@ -199,7 +199,7 @@ def _cells(field: Field) -> Sequence[Any]:
 def _item_field(field: Field, side: Side, source: Any) -> ItemField:
     """Return a field beside vectors as one of the images or captions."""
     owner: Literal["image", "caption"] = "image" if side == "image" else "caption"
-    return ItemField.from_cells(field.name, _cells(field), of=owner, source=_short_name(source, side))
+    return ItemField.from_cells(field.name, _cells(field), owner=owner, source=_short_name(source, side))
 
 
 def fields_beside(image: SideVectors, text: SideVectors, split: Split) -> dict[str, ItemField]:
@@ -279,7 +279,7 @@ def _arrays(value: Any, name: str) -> tuple[Array | Tensor, Tensor | None]:
     numbers.
     """
     with reading_errors(name, "holds no vectors", TypeError, RuntimeError):
-        return ragged(value, name) or (_as_array(value), None)
+        return pad_ragged(value, name) or (_as_array(value), None)
 
 
 def _unit_vectors(

@@ -30,7 +30,7 @@ def says_what_is_real(field: Field) -> bool:
     return bool(MASK.search(field.name.lower()))
 
 
-def ragged(value: Any, name: str) -> tuple[Tensor, Tensor] | None:
+def pad_ragged(value: Any, name: str) -> tuple[Tensor, Tensor] | None:
     """Bring ``N`` arrays ``(P_i, D)`` to one length; ``None`` = the value is something else.
 
     Args:
@@ -52,10 +52,10 @@ def ragged(value: Any, name: str) -> tuple[Tensor, Tensor] | None:
         shape = tuple(tensor.shape)
         fits = len(shape) == 2 and all(shape) and shape[1] == width
         require(fits, f"{name}: row {row} has the shape {shape}; (P, {width}) is needed")
-    return padded(tensors)
+    return pad_vectors(tensors)
 
 
-def padded(tensors: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+def pad_vectors(tensors: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
     """Bring ``N`` tensors ``(P_i, D)`` to one length, with zeros: ``(N, P, D)``, and ``(N, P)`` True where a
     vector is real.
     """
@@ -116,7 +116,7 @@ def mask_of(
     return names, torch.from_numpy(array.astype(bool))
 
 
-def packed(embedding: Embedding) -> tuple[Array, Array]:
+def pack_vectors(embedding: Embedding) -> tuple[Array, Array]:
     """Return the real vectors ``(W, D)`` of all items, one item after the other, and ``(N,)`` how many each
     has.
 
@@ -128,14 +128,14 @@ def packed(embedding: Embedding) -> tuple[Array, Array]:
     return embedding.parts[embedding.mask].numpy(), embedding.mask.sum(dim=1).numpy()
 
 
-def unpacked(vectors: Array, counts: Array) -> tuple[Tensor, Tensor]:
-    """Return ``(N, P, D)`` and their mask ``(N, P)`` of what ``packed`` gave.
+def unpack_vectors(vectors: Array, counts: Array) -> tuple[Tensor, Tensor]:
+    """Return ``(N, P, D)`` and their mask ``(N, P)`` of what ``pack_vectors`` gave.
 
     Args:
         vectors: ``(W, D)``.
         counts: ``(N,)``.
     """
-    return padded(torch.split(torch.from_numpy(vectors), counts.tolist()))
+    return pad_vectors(torch.split(torch.from_numpy(vectors), counts.tolist()))
 
 
 def write_vectors(folder: Path, name: str, embedding: Embedding, *, parts: bool) -> None:
@@ -151,7 +151,7 @@ def write_vectors(folder: Path, name: str, embedding: Embedding, *, parts: bool)
     if parts and embedding.log_var is not None:
         arrays[f"{name}_log_var"] = embedding.log_var.numpy()
     if parts and embedding.parts is not None:
-        arrays |= dict(zip((f"{name}_parts", f"{name}_counts"), packed(embedding), strict=True))
+        arrays |= dict(zip((f"{name}_parts", f"{name}_counts"), pack_vectors(embedding), strict=True))
     for stem, array in arrays.items():
         with replacing(folder / "embeddings" / f"{stem}.npy") as temporary:
             np.save(temporary, array)

@@ -28,7 +28,7 @@ class TwoWays(Embedding):
     other: Embedding | None = None
 
     @classmethod
-    def of(cls, i2t: Embedding, t2i: Embedding) -> "TwoWays":
+    def from_directions(cls, i2t: Embedding, t2i: Embedding) -> "TwoWays":
         """Put the embeddings of both directions side by side."""
         return cls(**vars(i2t), other=t2i)
 
@@ -41,11 +41,13 @@ class TwoWays(Embedding):
 
     def take(self, rows: Rows | Tensor | slice) -> "TwoWays":
         """Return some rows ``(n,)`` of both."""
-        return TwoWays.of(self.towards("i2t").take(rows), self.towards("t2i").take(rows))
+        return TwoWays.from_directions(self.towards("i2t").take(rows), self.towards("t2i").take(rows))
 
     def in_float32(self, device: torch.device) -> "TwoWays":
         """Return both in float32, on a device."""
-        return TwoWays.of(self.towards("i2t").in_float32(device), self.towards("t2i").in_float32(device))
+        return TwoWays.from_directions(
+            self.towards("i2t").in_float32(device), self.towards("t2i").in_float32(device)
+        )
 
 
 def view_for_way(embedding: Embedding, way: Way) -> Embedding:
@@ -109,7 +111,7 @@ def instructions(
     """
     for way in prompts:
         require_known("prompts: no direction", way, WAYS, ValueError)
-    instructed = getattr(getattr(method, "__self__", None), "instructed", inspect.isroutine(method))
+    instructed = getattr(getattr(method, "__self__", None), "has_prompts", inspect.isroutine(method))
     parameters = inspect.signature(method).parameters if instructed else {}
     taken = [name for name in FIELDS if name in parameters]
     calls = dict[Way, Instruction]()

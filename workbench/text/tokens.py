@@ -121,7 +121,7 @@ class Tokens(SignalMaker):
         doubtful = [captions[row] for row in signal.rows_at_least(self.context_length - 1)]
         if self._open_clip is None:
             return sum(len(words(caption)) + 2 > self.context_length for caption in doubtful)
-        return _count_growing(self._open_clip, doubtful, self.context_length)
+        return _count_longer(self._open_clip, doubtful, self.context_length)
 
     def token_texts(self, captions: Sequence[str]) -> list[list[str]]:
         """Return what each id of the captions stands for; special ids in brackets."""
@@ -144,7 +144,7 @@ def _token_ids(tokenizer: Any, captions: Sequence[str]) -> list[list[int]]:
     return rows
 
 
-def _count_growing(tokenizer: Any, captions: Sequence[str], context_length: int) -> int:
+def _count_longer(tokenizer: Any, captions: Sequence[str], context_length: int) -> int:
     """Return how many captions have more ids where there is room for one more."""
     fill = padding_id(tokenizer)
     grown = 0

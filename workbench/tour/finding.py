@@ -15,7 +15,7 @@ from workbench import assets, data
 from workbench.english import join_words
 from workbench.formatting import format_count, format_number, format_value, unit_heading
 from workbench.records import MetricKey, Values
-from workbench.views.plots.theme import CATEGORIES, SYMBOLS, draw_dots, legend_entry, panels
+from workbench.views.plots.theme import CATEGORIES, SYMBOLS, draw_dots, figure_with_panels, legend_entry
 
 TABLE = "fair_scenes"
 SUM = str(MetricKey("rsum"))
@@ -55,7 +55,7 @@ class Tally:
         return "failed" if self.fails else "open"
 
     @property
-    def words(self) -> str:
+    def sentence(self) -> str:
         """The statement, with its counts where these differ from all."""
         if self.verdict == "held":
             return self.statement
@@ -103,7 +103,7 @@ def describe_statements(rows: pd.DataFrame) -> str:
         return ""
     parts = []
     for verdict, words in (("held", "held"), ("failed", "did not hold"), ("open", "remained open")):
-        statements = [tally.words for tally in tallies if tally.verdict == verdict]
+        statements = [tally.sentence for tally in tallies if tally.verdict == verdict]
         if statements:
             parts.append(f"{len(statements)} {words} ({'; '.join(statements)})")
     return (
@@ -209,7 +209,9 @@ def draw_levels(rows: pd.DataFrame) -> go.Figure | None:
     counts = true_captions_by_level()
     heads = [f"level {level}: {_count_true(counts[level])}" for level in LEVELS]
     title = f"With every true pair: {summarise_levels(rows)}"
-    fig = panels(heads, title, f"mAP@R from image to text among captions of a level, {unit_heading()}", "")
+    fig = figure_with_panels(
+        heads, title, f"mAP@R from image to text among captions of a level, {unit_heading()}", ""
+    )
     for column, key in enumerate(LEVELS.values(), start=1):
         dots = shown[shown.key == key].rename(columns={"title": "run", "mean": "value"})
         dots = dots.assign(face="share", about="")

@@ -226,7 +226,7 @@ def deterministic_algorithms(wanted: bool) -> Iterator[None]:
     from torch.utils import deterministic
 
     before = torch.are_deterministic_algorithms_enabled()
-    fill = deterministic.fill_uninitialized_memory  # type: ignore[attr-defined]
+    init_section = deterministic.fill_uninitialized_memory  # type: ignore[attr-defined]
     if wanted:
         # cuBLAS reads it when it is loaded
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
@@ -243,4 +243,4 @@ def deterministic_algorithms(wanted: bool) -> Iterator[None]:
         raise
     finally:
         torch.use_deterministic_algorithms(before)
-        deterministic.fill_uninitialized_memory = fill  # type: ignore[attr-defined]
+        deterministic.fill_uninitialized_memory = init_section  # type: ignore[attr-defined]

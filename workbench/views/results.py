@@ -97,7 +97,7 @@ def differences(compared: Comparison) -> go.Figure:
     Raises:
         ValueError: there is no second result.
     """
-    _require_compared(compared)
+    _require_comparison(compared)
     return comparison.differences(compared.differences, against=compared.runs[0].name)
 
 
@@ -108,7 +108,7 @@ def verdicts(compared: Comparison) -> HTML:
     Args:
         compared: of ``compare``.
     """
-    _require_compared(compared)
+    _require_comparison(compared)
     title = f"Against {compared.runs[0].name}; {compared.runs[0].split.name}"
     return HTML(tables.verdicts(compared.differences, title=title))
 
@@ -148,7 +148,7 @@ def sheet(
     return HTML(page)
 
 
-def _require_compared(compared: Any) -> None:
+def _require_comparison(compared: Any) -> None:
     """Raise if something is no comparison."""
     require(
         isinstance(compared, Comparison),

@@ -69,7 +69,7 @@ class Graph(Panel):
 
     def _score_rows(self, rows: list[tuple[str, str, str]], watched: int) -> list[dict[str, Any]]:
         sentences = [words for _, _, words in rows]
-        scores = [asker.score_sentences(sentences) for asker in self.engine.askers]
+        scores = [answerer.score_sentences(sentences) for answerer in self.engine.answerers]
         edits = []
         for number, (kind, label, words) in enumerate(rows):
             columns = [of_run[:, number] for of_run in scores]

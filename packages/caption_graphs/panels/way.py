@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from workbench.registry import Share
 from workbench.views.explorer import Panel, Question, Term
-from workbench.views.explorer.engine import Asker, unit_vector
+from workbench.views.explorer.engine import Answerer, unit_vector
 from workbench.views.explorer.questions import Seeks
 
 SIDES: tuple[Seeks, ...] = ("captions", "images")
@@ -56,7 +56,7 @@ class Way(Panel):
         """Return the point on the way as the question."""
         if not settings.walk:
             return question
-        points = [self._point(asker, question, settings.walk) for asker in self.engine.askers]
+        points = [self._point(answerer, question, settings.walk) for answerer in self.engine.answerers]
         return replace(question, terms=(Term("embedding", points, name=question.label),))
 
     def answer(self, question: Question, settings: Walk | None, watched: int | None) -> Mapping[str, Any]:
@@ -64,22 +64,22 @@ class Way(Panel):
         question = self.engine.reword(question)
         steps: list[dict[str, Any]] = []
         if self.engine.encodes:
-            for run, asker in enumerate(self.engine.askers):
-                if asker.has_vectors:
-                    steps += self._steps(run, asker, question)
+            for run, answerer in enumerate(self.engine.answerers):
+                if answerer.has_vectors:
+                    steps += self._steps(run, answerer, question)
         return {"steps": steps, "thumbnails": [step["thumbnail"] for step in steps]}
 
-    def _point(self, asker: Asker, question: Question, walk: float) -> NDArray[np.float32] | None:
+    def _point(self, answerer: Answerer, question: Question, walk: float) -> NDArray[np.float32] | None:
         """Return the point on the way in the space of a run; ``None`` where it has no model or no space."""
-        if not asker.encodes or not asker.has_vectors:
+        if not answerer.encodes or not answerer.has_vectors:
             return None
-        return point_between(asker.point(question), asker.point(ROOT), walk)
+        return point_between(answerer.query_vector(question), answerer.query_vector(ROOT), walk)
 
-    def _steps(self, run: int, asker: Asker, question: Question) -> Sequence[dict[str, Any]]:
-        start = asker.point(question)
-        root = asker.point(ROOT)
+    def _steps(self, run: int, answerer: Answerer, question: Question) -> Sequence[dict[str, Any]]:
+        start = answerer.query_vector(question)
+        root = answerer.query_vector(ROOT)
         points = np.stack([point_between(start, root, step) for step in STEPS])
-        captions, images = (asker.cosines(points, seeks) for seeks in SIDES)
+        captions, images = (answerer.cosines(points, seeks) for seeks in SIDES)
         split = self.engine.split
         steps = []
         for number, walk in enumerate(STEPS):

@@ -24,6 +24,6 @@ class Words(Panel):
         sentences = [" ".join(words)]
         for place in range(len(words)):
             sentences.append(" ".join([*words[:place], *words[place + 1 :]]))
-        scores = [asker.score_sentences(sentences, watched)[0] for asker in self.engine.askers]
+        scores = [answerer.score_sentences(sentences, watched)[0] for answerer in self.engine.answerers]
         effects = np.stack([of_run[0] - of_run[1:] for of_run in scores], axis=1).tolist()
         return {"words": [{"text": word, "effects": of_word} for word, of_word in zip(words, effects)]}

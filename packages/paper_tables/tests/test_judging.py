@@ -34,7 +34,7 @@ SMALL = np.array([0.1, -0.1, 0.0, 0.1, -0.1])
         (Evidence(UP, 3, images=(25.0, 0.0, 500)), "undecided"),
         (Evidence(UP, 3, arms=(96.0, 100.0), best=100.0), "void"),
         (Evidence(UP, 3, arms=(47.0, 100.0), best=100.0), "replicated"),
-        (Evidence(UP, 3, elsewhere=(UP, -UP)), "undecided"),
+        (Evidence(UP, 3, other_rates=(UP, -UP)), "undecided"),
     ],
 )
 def test_a_verdict_by_hand(evidence: Evidence, word: str) -> None:

@@ -94,7 +94,7 @@ def trained(path: Path, params: dict[str, Any], *, root: Path, arms: Any = None,
     """A run folder as 03_train leaves it."""
     values = notebook.check_parameters(path, params)
     folder = runs.new_run(path.stem, values, root, notebook.read_code(path))
-    runs.name_arm(folder, arms or {})
+    runs.add_arms(folder, arms or {})
     config = Config(**fields(values))
     train(config, folder=folder, progress=False).save(folder)
     return Outcome(runs.write_status(folder, "ok").parent, "ok", 0, 0.0)

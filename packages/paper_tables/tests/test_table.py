@@ -62,7 +62,7 @@ def finished(path: Path, root: Path, values: dict[str, float], status: str = "ok
             metrics = {"rsum": values[label], "i2t/R@1": 0.1, "t2i/R@1": 0.2}
             split = {"name": "x", "images": 1000, "captions": 5000}
             runs.write_results(folder, {"dataset": "flickr30k", "split": split, "metrics": metrics})
-            runs.name_arm(folder, {path.stem: label})
+            runs.add_arms(folder, {path.stem: label})
             runs.write_status(folder, status)
 
 

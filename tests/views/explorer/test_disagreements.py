@@ -11,7 +11,7 @@ from workbench.views.explorer.questions import Filters, Question, Term
 
 def test_captions_are_in_the_order_of_the_comparison_with_their_ranks():
     engine = Engine(toy_spaces())
-    runs = [asker.run for asker in engine.askers]
+    runs = [answerer.run for answerer in engine.answerers]
     ranks = compare.ranks(runs, "t2i")
     expected = [row for _, row in compare.choose_queries(ranks, engine.split, "t2i", (), 100)]
     found = engine.disagreements()
@@ -37,7 +37,7 @@ def test_by_grade_the_first_images_have_different_truth():
     assert gaps == sorted(gaps, reverse=True)
     assert min(gaps) > 0
     for one in found[:5]:
-        first = np.array([asker.run.scores[:, one["row"]].argmax() for asker in engine.askers])
+        first = np.array([answerer.run.scores[:, one["row"]].argmax() for answerer in engine.answerers])
         assert one["grades"] == pytest.approx(grade(first, np.array([one["row"]]))[:, 0])
     assert len({one["thumbnail"] for one in found}) == len(found), "one caption an image"
 
@@ -53,7 +53,7 @@ def test_what_cannot_be_compared_is_said():
 def test_partners_stand_beside_the_answer_wherever_they_are():
     engine = Engine(toy_spaces())
     answer = engine.answer(Question((Term("caption", 7),), k=1))
-    scores = engine.askers[1].run.scores[:, 7]
+    scores = engine.answerers[1].run.scores[:, 7]
     (own,) = answer.partners
     assert own.row == engine.split.own[7]
     assert own.ranks[1] == 1 + (scores > scores[own.row]).sum()

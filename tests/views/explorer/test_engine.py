@@ -75,8 +75,8 @@ def test_what_cancels_out_is_refused():
 def test_a_caption_finds_as_the_whole_score_matrix_does(engine):
     for row in (0, 7, 31):
         answer = engine.answer(Question((Term("caption", row),), k=30))
-        for run, asker in enumerate(engine.askers):
-            scores = asker.run.scores[:, row]
+        for run, answerer in enumerate(engine.answerers):
+            scores = answerer.run.scores[:, row]
             assert answer.columns[run] == tuple(np.argsort(-scores, kind="stable"))
             by_row = {item.row: item for item in answer.items}
             assert all(
@@ -140,13 +140,13 @@ def test_pinned_items_are_answered_wherever_they_stand(engine):
 
 
 def test_a_walk_begins_at_the_query_and_ends_at_the_root(engine, long):
-    asker = engine.askers[0]
+    answerer = engine.answerers[0]
     ends = []
     for share in (0.0, 1.0):
         question = engine.with_settings(Question((long,), settings=walked(share)))
-        ends.append(asker.point(engine.move(question)))
-    assert np.allclose(ends[0], asker.run.model.vector(long.value), atol=1e-6)
-    assert np.allclose(ends[1], asker.run.model.vector(""), atol=1e-6)
+        ends.append(answerer.query_vector(engine.move(question)))
+    assert np.allclose(ends[0], answerer.run.model.vector(long.value), atol=1e-6)
+    assert np.allclose(ends[1], answerer.run.model.vector(""), atol=1e-6)
 
 
 def test_every_step_of_the_way_names_the_nearest_caption_and_image(engine, long):
@@ -161,7 +161,7 @@ def test_every_step_of_the_way_names_the_nearest_caption_and_image(engine, long)
 
 def test_the_effect_of_a_word_is_what_the_score_loses_without_it(engine):
     answer = engine.answer(Question((text("a red bus"),), k=2, shown=frozenset({"words"})))
-    model, image = engine.askers[1].run.model, engine.askers[1].run.image.mean[answer.watched].numpy()
+    model, image = engine.answerers[1].run.model, engine.answerers[1].run.image.mean[answer.watched].numpy()
     expected = [
         image @ (model.vector("a red bus") - model.vector(left)) for left in ("red bus", "a bus", "a red")
     ]
@@ -176,7 +176,7 @@ def test_edits_are_scored_and_ranked_against_the_sentence_made_again(engine):
     assert [edit["kind"] for edit in edits] == ["asked", "remade", *["drop"] * 4]
     without = next(edit for edit in edits if edit["label"] == "without red bus")
     assert without["sentence"] == "a bus next to a tree"
-    scores = engine.askers[0].score_sentences([without["sentence"]])[:, 0]
+    scores = engine.answerers[0].score_sentences([without["sentence"]])[:, 0]
     assert without["scores"][0] == pytest.approx(float(scores[5]), abs=1e-6)
     assert without["ranks"][0] == 1 + int((scores > scores[5]).sum())
 
@@ -198,9 +198,9 @@ def test_an_edited_question_is_asked_with_the_edited_sentence(engine):
 def test_what_is_asked_again_is_not_embedded_again(engine):
     question = Question((text("a very new sentence"),))
     engine.answer(question)
-    before = engine.askers[0].run.model.asked
+    before = engine.answerers[0].run.model.asked
     engine.answer(replace(question, filters=Filters("dog"), pins=(1,)))
-    assert engine.askers[0].run.model.asked == before
+    assert engine.answerers[0].run.model.asked == before
 
 
 def with_entities(space):
@@ -248,7 +248,7 @@ def kept():
 @pytest.mark.parametrize("kind", ["image", "caption"])
 @pytest.mark.parametrize("seeks", ["images", "captions"])
 def test_vectors_without_their_model_answer_with_the_data(kept, kind, seeks):
-    answer, run = kept.answer(Question((Term(kind, 2),), seeks)), kept.askers[0].run
+    answer, run = kept.answer(Question((Term(kind, 2),), seeks)), kept.answerers[0].run
     asked, found = (run.image if one.startswith("image") else run.text for one in (kind, seeks))
     first = next(item for item in answer.items if item.row == answer.columns[0][0])
     assert first.scores[0] == pytest.approx(float((found.mean @ asked.mean[2]).max()), abs=1e-6)

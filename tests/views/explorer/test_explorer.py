@@ -137,7 +137,7 @@ def test_an_image_that_is_handed_in_can_be_asked(explorer):
 
 def test_a_vector_that_is_handed_in_finds_what_lies_there(explorer):
     file = io.BytesIO()
-    np.save(file, explorer.engine.askers[0].run.image.mean[7].numpy())
+    np.save(file, explorer.engine.answerers[0].run.image.mean[7].numpy())
     say(explorer, [memoryview(file.getvalue())], kind="upload", name="seven.npy", number="v1-upload")
     answer = ask(explorer, terms=[{"kind": "upload", "value": 0, "sign": 1, "name": "seven.npy"}])[0][
         "answer"
@@ -166,7 +166,7 @@ def test_a_query_from_python_says_what_clip_clients_say(explorer):
     assert found[0]["similarity"] >= found[1]["similarity"]
     assert found[0]["image"].size == (64, 64)
     assert explorer.query(image="test-0-3", k=1)[0]["id"] in explorer.engine.split.caption_ids
-    vector = explorer.engine.askers[1].run.image.mean[5].numpy()
+    vector = explorer.engine.answerers[1].run.image.mean[5].numpy()
     assert explorer.query(embedding=vector, k=1, run=1)[0]["id"] == "test-0-5"
     with pytest.raises(ValueError, match="no image 'test-0-99'"):
         explorer.query(image="test-0-99")
@@ -197,7 +197,7 @@ def test_linked_widgets_select_the_same(explorer):
 
 def test_a_map_of_the_same_runs_is_linked_and_shows_where_the_question_lies(explorer, monkeypatch):
     monkeypatch.setitem(coordinates.METHODS, "tsne", lambda vectors, settings, start: vectors[:, :2])
-    runs = [asker.run for asker in explorer.engine.askers]
+    runs = [answerer.run for answerer in explorer.engine.answerers]
     live = EmbeddingMap(map_runs(runs, k=4, clusters=3))
     explorer.link(live)
     live.selected_rows = [3, 5]

@@ -21,7 +21,7 @@ def engine():
 
 @pytest.mark.parametrize("typed", ["a gren elefant", "a brow dog", "a whit puddle wearing a coat"])
 def test_a_slip_is_read_as_it_was_typed(engine, typed):
-    assert set(typed.split()) <= set(engine.reader.restate(typed).split())
+    assert set(typed.split()) <= set(engine.graph_parser.restate(typed).split())
 
 
 def test_a_word_that_the_reading_leaves_out_is_named(engine):

@@ -13,7 +13,7 @@ from workbench.records import Truth
 from workbench.text import load
 from workbench.text.tokens import Tokens
 from workbench.views.explorer import notes
-from workbench.views.explorer.engine import Asker, Engine, count_true_images
+from workbench.views.explorer.engine import Answerer, Engine, count_true_images
 from workbench.views.explorer.questions import Filters, Question, Term
 
 nan = np.nan
@@ -157,13 +157,13 @@ def test_words_that_a_model_has_not_met_are_named_for_each_model():
     makers = [Tokens().fit(captions) for captions in (["a cat"], ["a red cat"])]
     models = [{"tokens": maker} for maker in makers] + [{"word_features": SimpleNamespace()}]
     runs = [SimpleNamespace(model=SimpleNamespace(makers=of_model)) for of_model in models]
-    one, two, pieces = (Asker(run, 0, None).unseen(["a", "red", "unicorn", "a"]) for run in runs)
+    one, two, pieces = (Answerer(run, 0, None).unseen_words(["a", "red", "unicorn", "a"]) for run in runs)
     assert notes.unseen_note({"one": one}) == "The model has never seen: “red”, “unicorn”."
     assert notes.unseen_note({"one": one, "two": one}) == "The models have never seen: “red”, “unicorn”."
     assert notes.unseen_note({"one": one, "two": two, "three": pieces}) == (
         "one has never seen: “red”, “unicorn”. two has never seen: “unicorn”."
     )
-    assert notes.unseen_note({"one": Asker(runs[0], 0, None).unseen(["a", "cat"])}) == ""
+    assert notes.unseen_note({"one": Answerer(runs[0], 0, None).unseen_words(["a", "cat"])}) == ""
 
 
 def test_a_typed_question_has_the_grades_of_the_same_caption_of_the_data():

@@ -170,7 +170,7 @@ class WordGru(Reader):
         self.singular = _id_map(singulars, self.words.num_embeddings)
 
     def forward(self, words: Tensor, rows: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Return each kind by a GRU of its own; in training every occurrence is touched by itself."""
+        """Return each kind by a GRU of its own; in training every occurrence is augmented by itself."""
         return {kind: self._read(kind, words, at) for kind, at in rows.items()}
 
     def _read(self, kind: str, words: Tensor, at: Tensor) -> Tensor:
@@ -179,7 +179,7 @@ class WordGru(Reader):
         ids = words[at]
         p = self.augmentation
         if self.training and any((p.mask, p.delete, p.singularise, p.pluralise)):
-            ids = self._touch(kind, ids)
+            ids = self._augment(kind, ids)
         distinct, which = torch.unique(ids, dim=0, return_inverse=True)
         return self._last(kind, distinct)[which]
 
@@ -190,7 +190,7 @@ class WordGru(Reader):
         last = zip(hidden, (ends, ends - index.sizes + 1), strict=False)
         return torch.stack([states[place] for states, place in last]).mean(0)
 
-    def _touch(self, kind: str, ids: Tensor) -> Tensor:
+    def _augment(self, kind: str, ids: Tensor) -> Tensor:
         p = self.augmentation
         if kind == "objects":
             ids = inflect(ids, self.singular, self.plural, singularise=p.singularise, pluralise=p.pluralise)
@@ -304,17 +304,17 @@ def inflect(ids: Tensor, singular: Tensor, plural: Tensor, *, singularise: float
 
 
 def mask_and_delete(ids: Tensor, *, mask: float, delete: float, whole: bool = False) -> Tensor:
-    """Return words touched in training: some become the unknown word, some are gone; one word of a phrase
+    """Augment words in training: some become the unknown word, some are gone; one word of a phrase
     always stays as it is, unless whole phrases may go.
 
     Args:
-        ids: ``(n, L)`` token ids; start, end and padding are never touched.
+        ids: ``(n, L)`` token ids; start, end and padding are never changed.
         mask: probability.
         delete: probability.
-        whole: all words of a phrase may be touched.
+        whole: all words of a phrase may be changed.
     """
     is_word = (ids == UNKNOWN) | (ids >= FIRST_WORD)
     draw = torch.rand(ids.shape, device=ids.device).masked_fill(~is_word, -1)
-    touched = is_word & (whole | (draw != draw.amax(1, keepdim=True)))
-    ids = ids.masked_fill(touched & (draw < mask), UNKNOWN)
-    return close_gaps(ids, (ids != 0) & ~(touched & (draw >= mask) & (draw < mask + delete)))[0]
+    changed = is_word & (whole | (draw != draw.amax(1, keepdim=True)))
+    ids = ids.masked_fill(changed & (draw < mask), UNKNOWN)
+    return close_gaps(ids, (ids != 0) & ~(changed & (draw >= mask) & (draw < mask + delete)))[0]

@@ -61,7 +61,7 @@ class Ranking:
             )
 
     @property
-    def number(self) -> int:
+    def rank_count(self) -> int:
         """How many ranks there may be."""
         return max(RIGHT, len(self.thresholds) + 1)
 

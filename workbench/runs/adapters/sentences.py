@@ -39,7 +39,7 @@ class Sentences(Adapter):
             self.model.max_seq_length = self.longest
 
     @property
-    def instructed(self) -> bool:
+    def has_prompts(self) -> bool:
         """Whether the model has prompts by which queries and items are told apart."""
         return any(self.model.prompts.values())
 

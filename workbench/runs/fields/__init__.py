@@ -10,29 +10,29 @@ from typing import Any
 
 from workbench.records import Field, Split
 from workbench.registry import Registry
-from workbench.runs.fields.base import NEEDS, ComputedField, Material
+from workbench.runs.fields.base import NEEDS, FieldExtractor, Material
 from workbench.runs.saved_slices import slices_with_queries
 
 __all__ = [
     "NEEDS",
     "AllFields",
-    "ComputedField",
+    "FieldExtractor",
     "Material",
-    "computed_fields",
+    "field_extractors",
     "member",
     "names",
     "usual_fields",
 ]
 
-_registry = Registry(__name__, ComputedField="base")
+_registry = Registry(__name__, FieldExtractor="base")
 names = _registry.names
 member = _registry.member
 
 
 @cache
-def computed_fields() -> dict[str, ComputedField]:
+def field_extractors() -> dict[str, FieldExtractor]:
     """Return all fields of the registry by name, in the order of its files."""
-    fields: dict[str, ComputedField] = {}
+    fields: dict[str, FieldExtractor] = {}
     for place in names():
         offer = member(place)
         for field in offer if isinstance(offer, tuple) else (offer,):
@@ -49,7 +49,7 @@ def usual_fields(split: Split) -> list[str]:
     """
     cheap = {"captions", "level"} | ({"graphs"} if split.caption_graphs is not None else set())
     material = Material(split)
-    offered = computed_fields().items()
+    offered = field_extractors().items()
     computed = [name for name, field in offered if field.needs in cheap and field.applies(material)]
     return list(dict.fromkeys([*split.fields, *slices_with_queries(split), *computed]))
 
@@ -70,9 +70,9 @@ class AllFields(Mapping[str, Field]):
         self._fields = dict(self._stored)
 
     @cached_property
-    def _makers(self) -> dict[str, ComputedField]:
+    def _extractors(self) -> dict[str, FieldExtractor]:
         # what applies may need the model, which an unasked question does not load
-        computed = computed_fields().items()
+        computed = field_extractors().items()
         return {
             name: field
             for name, field in computed
@@ -81,14 +81,14 @@ class AllFields(Mapping[str, Field]):
 
     def __getitem__(self, name: str) -> Field:
         if name not in self._fields:
-            self._fields[name] = self._makers[name].compute(self._material)
+            self._fields[name] = self._extractors[name].compute(self._material)
         return self._fields[name]
 
     def __contains__(self, name: object) -> bool:
-        return name in self._fields or name in self._makers
+        return name in self._fields or name in self._extractors
 
     def __iter__(self) -> Iterator[str]:
-        return iter({**self._stored, **self._makers})
+        return iter({**self._stored, **self._extractors})
 
     def __len__(self) -> int:
-        return len({**self._stored, **self._makers})
+        return len({**self._stored, **self._extractors})

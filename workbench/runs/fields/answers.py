@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from workbench.records import Values
-from workbench.runs.fields.base import ComputedField, Material
+from workbench.runs.fields.base import FieldExtractor, Material
 from workbench.training.batches import Source
 
 CLUSTERS = 8
@@ -64,7 +64,7 @@ def is_cut(material: Material) -> Iterable[float]:
 
 
 MEMBER = (
-    ComputedField(
+    FieldExtractor(
         "image_hubness",
         "captions that have it among their ten best",
         "image",
@@ -72,7 +72,7 @@ MEMBER = (
         _hubness("t2i"),
         "model",
     ),
-    ComputedField(
+    FieldExtractor(
         "caption_hubness",
         "images that have it among their ten best",
         "caption",
@@ -80,12 +80,12 @@ MEMBER = (
         _hubness("i2t"),
         "model",
     ),
-    ComputedField("i2t_rank", "rank of its best caption", "image", "number", _ranks("i2t"), "model"),
-    ComputedField("t2i_rank", "rank of its best image", "caption", "number", _ranks("t2i"), "model"),
-    ComputedField(
+    FieldExtractor("i2t_rank", "rank of its best caption", "image", "number", _ranks("i2t"), "model"),
+    FieldExtractor("t2i_rank", "rank of its best image", "caption", "number", _ranks("t2i"), "model"),
+    FieldExtractor(
         "image_cluster", "one of eight clusters of images", "image", "category", _clusters("image"), "model"
     ),
-    ComputedField(
+    FieldExtractor(
         "caption_cluster",
         "one of eight clusters of captions",
         "caption",
@@ -93,6 +93,6 @@ MEMBER = (
         _clusters("text"),
         "model",
     ),
-    ComputedField("tokens", "tokens that the model reads", "caption", "number", count_tokens, "tokens"),
-    ComputedField("cut", "whether it is longer than the model reads", "caption", "flag", is_cut, "tokens"),
+    FieldExtractor("tokens", "tokens that the model reads", "caption", "number", count_tokens, "tokens"),
+    FieldExtractor("cut", "whether it is longer than the model reads", "caption", "flag", is_cut, "tokens"),
 )

@@ -73,13 +73,13 @@ class Material:
 
 
 @dataclass(frozen=True)
-class ComputedField:
+class FieldExtractor:
     """A field that is computed when it is asked for.
 
     Args:
         name: as it is typed.
         about: what a value is, one sentence.
-        of: what has a value.
+        owner: what has a value.
         kind: what the values are.
         make: gives a value each, as ``Field.from_cells`` reads them.
         needs: a key of ``NEEDS``: the field is there where the material has it.
@@ -87,7 +87,7 @@ class ComputedField:
 
     name: str
     about: str
-    of: Owner
+    owner: Owner
     kind: Kind
     make: Callable[[Material], Iterable[Any]]
     needs: str = "captions"
@@ -99,7 +99,7 @@ class ComputedField:
     def compute(self, material: Material) -> Field:
         """Return the field of a split."""
         values = np.asarray(list(self.make(material)), dtype=np.float64 if self._is_numeric else object)
-        return Field(self.name, values, self.of, self.kind, COMPUTED)
+        return Field(self.name, values, self.owner, self.kind, COMPUTED)
 
     @property
     def _is_numeric(self) -> bool:

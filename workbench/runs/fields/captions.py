@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from workbench.runs.fields.base import ComputedField, Material
+from workbench.runs.fields.base import FieldExtractor, Material
 from workbench.text.descriptiveness import score_pool
 from workbench.text.words import words
 
@@ -64,9 +64,9 @@ def levels(material: Material) -> Iterable[float]:
 
 
 MEMBER = (
-    ComputedField("words", "number of words", "caption", "number", count_words),
-    ComputedField("descriptiveness", "how specific its words are", "caption", "number", descriptiveness),
-    ComputedField("script", "the script of most letters", "caption", "category", scripts),
-    ComputedField("negation", "whether a word denies something", "caption", "flag", has_negation),
-    ComputedField("level", "1 = generic, larger = more specific", "caption", "number", levels, "level"),
+    FieldExtractor("words", "number of words", "caption", "number", count_words),
+    FieldExtractor("descriptiveness", "how specific its words are", "caption", "number", descriptiveness),
+    FieldExtractor("script", "the script of most letters", "caption", "category", scripts),
+    FieldExtractor("negation", "whether a word denies something", "caption", "flag", has_negation),
+    FieldExtractor("level", "1 = generic, larger = more specific", "caption", "number", levels, "level"),
 )

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Container
 
 from workbench.records import SceneGraph
-from workbench.runs.fields.base import ComputedField, Material
+from workbench.runs.fields.base import FieldExtractor, Material
 
 
 def _words(text: str) -> frozenset[str]:
@@ -53,8 +53,8 @@ def count_numbers(graph: SceneGraph) -> int:
     return sum(attribute in COUNTS or attribute.isdigit() for _, attribute in graph.attributes)
 
 
-def _field(name: str, about: str, part: Callable[[SceneGraph], float]) -> ComputedField:
-    return ComputedField(name, about, "caption", "number", _counter(part), "graphs")
+def _field(name: str, about: str, part: Callable[[SceneGraph], float]) -> FieldExtractor:
+    return FieldExtractor(name, about, "caption", "number", _counter(part), "graphs")
 
 
 MEMBER = (

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from workbench.runs.fields.base import ComputedField, Material
+from workbench.runs.fields.base import FieldExtractor, Material
 
 
 def aspects(material: Material) -> Iterable[float]:
@@ -32,9 +32,9 @@ def near_duplicates(material: Material) -> Iterable[float]:
 
 
 MEMBER = (
-    ComputedField("aspect", "width divided by height", "image", "number", aspects, "images"),
-    ComputedField("brightness", "mean brightness, 0 to 1", "image", "number", brightness, "images"),
-    ComputedField(
+    FieldExtractor("aspect", "width divided by height", "image", "number", aspects, "images"),
+    FieldExtractor("brightness", "mean brightness, 0 to 1", "image", "number", brightness, "images"),
+    FieldExtractor(
         "near_duplicates", "other images that look the same", "image", "number", near_duplicates, "images"
     ),
 )

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from workbench.records import densest_judgements
-from workbench.runs.fields.base import ComputedField, Material
+from workbench.runs.fields.base import FieldExtractor, Material
 
 
 def _counter(side: int) -> Callable[[Material], Iterable[float]]:
@@ -22,6 +22,6 @@ def _counter(side: int) -> Callable[[Material], Iterable[float]]:
 
 
 MEMBER = (
-    ComputedField("relevant_captions", "captions that are relevant to it", "image", "number", _counter(0)),
-    ComputedField("relevant_images", "images that are relevant to it", "caption", "number", _counter(1)),
+    FieldExtractor("relevant_captions", "captions that are relevant to it", "image", "number", _counter(0)),
+    FieldExtractor("relevant_images", "images that are relevant to it", "caption", "number", _counter(1)),
 )

@@ -2,7 +2,7 @@
 
 A question is a sum of terms: words, images, captions, vectors. ``bars.js`` collects them, ``exchange.js``
 sends them, ``Explorer`` has ``questions.read_question`` read them, and ``engine.Engine`` answers: for each
-run an ``Asker`` makes the scores, ``gallery`` the list and its grades, ``notes`` the sentences. The
+run an ``Answerer`` makes the scores, ``gallery`` the list and its grades, ``notes`` the sentences. The
 ``Answer`` goes back through ``exchange.js``, and ``gallery.js`` draws it.
 
 What packages add next to the answers is a ``Panel`` (``panels.py``): it may reword or move a question, and

@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 
 from workbench.views.explorer import notes
-from workbench.views.explorer.panels import thumbnails
+from workbench.views.explorer.panels import thumbnail_keys
 from workbench.views.explorer.questions import Mark, Seeks
 
 COLUMNS = ["query", "seeks", "run", "rank", "id", "score", "grade", "mark", "pinned", "captions"]
@@ -160,5 +160,5 @@ class Answer:
     def keys(self) -> tuple[str, ...]:
         """Keys of the thumbnails that a page of this answer shows, each once."""
         of_items = [item.thumbnail for item in (*self.items, *self.partners)]
-        keys = [self.query.image, *of_items, *thumbnails(self.panels)]
+        keys = [self.query.image, *of_items, *thumbnail_keys(self.panels)]
         return tuple(dict.fromkeys(filter(None, keys)))

@@ -51,7 +51,7 @@ def unit_vector(vector: NDArray[Any]) -> NDArray[np.float32]:
     return np.asarray(vector / length, dtype=np.float32)
 
 
-class Asker:
+class Answerer:
     """Answers questions with one run: what a question is in its space, and how the gallery scores against it.
 
     Args:
@@ -97,7 +97,7 @@ class Asker:
         else cosines.
         """
         if not is_scored_by_objective(question):
-            return np.asarray(self.cosines(self.point(question)[None], question.seeks)[0])
+            return np.asarray(self.cosines(self.query_vector(question)[None], question.seeks)[0])
         query = question.terms[0]
         images = question.seeks == "images"
         if getattr(self.run.model, "reranks", 0) and query.kind in ("image", "caption"):
@@ -108,7 +108,7 @@ class Asker:
         sides = (self.run.image, embedding) if images else (embedding, self.run.text)
         return query_scores(self.run.model, *sides)
 
-    def point(self, question: Question) -> NDArray[np.float32]:
+    def query_vector(self, question: Question) -> NDArray[np.float32]:
         """Return ``(D,)`` unit vector of the sum of the terms."""
         terms = [term.sign * self.embed(term).mean[0].float().cpu().numpy() for term in question.terms]
         return unit_vector(np.sum(terms, axis=0))
@@ -142,7 +142,7 @@ class Asker:
         )
         return Embedding(torch.from_numpy(unit_vector(vector))[None])
 
-    def unseen(self, words: Iterable[str]) -> tuple[str, ...]:
+    def unseen_words(self, words: Iterable[str]) -> tuple[str, ...]:
         """Return the words that the model has not met in training; none of one that reads pieces of words,
         or of vectors of another model.
         """
@@ -199,7 +199,7 @@ class Engine:
         self.names = tuple(run.name for run in runs)
         self.gallery = Gallery(self.split, entities)
         self.grader = Grader(self.gallery, grades)
-        self.askers = tuple(Asker(run, number, entities) for number, run in enumerate(runs))
+        self.answerers = tuple(Answerer(run, number, entities) for number, run in enumerate(runs))
         self.panels = {name: panel(self) for name, panel in panels_by_name(panels).items()}
         self.disagreements = cache(partial(disagreements, runs))
         self._scores: Callable[[Question], tuple[Scores, ...]] = lru_cache(QUESTIONS)(self._all_scores)
@@ -310,10 +310,12 @@ class Engine:
     def _unusual_words(self, worded: Question) -> dict[str, tuple[str, ...]]:
         """Return words that were typed and that captions do not use, with those near to them."""
         typed = " ".join(term.value for term in worded.terms if term.kind == "text")
-        return self.reader.unusual_words(typed, self.gallery.words) if self.reader and typed else {}
+        return (
+            self.graph_parser.unusual_words(typed, self.gallery.words) if self.graph_parser and typed else {}
+        )
 
     @cached_property
-    def reader(self) -> Any:
+    def graph_parser(self) -> Any:
         """What reads typed words as they stand, since models read them so; ``None`` where no package does."""
         if "scene_graph" not in text.names():
             return None
@@ -331,7 +333,7 @@ class Engine:
     @property
     def encodes(self) -> bool:
         """Whether every run can be asked for texts that are not of the data."""
-        return all(asker.encodes for asker in self.askers)
+        return all(answerer.encodes for answerer in self.answerers)
 
     def scores(self, question: Question) -> tuple[Scores, ...]:
         """Return ``(N,)`` scores of the whole gallery, one array a run, NaN where it cannot answer; the last
@@ -342,8 +344,8 @@ class Engine:
     def _all_scores(self, question: Question) -> tuple[Scores, ...]:
         silent = np.full(len(self.gallery.ids(question.seeks)), np.nan, np.float32)
         scores = []
-        for asker in self.askers:
-            scores.append(asker.scores(question) if asker.can_answer(question) else silent)
+        for answerer in self.answerers:
+            scores.append(answerer.scores(question) if answerer.can_answer(question) else silent)
         return tuple(scores)
 
     def _passing_items(self, question: Question) -> NDArray[np.bool_]:
@@ -405,13 +407,13 @@ class Engine:
         reads = truth is not None or any(self.panels[name].reads for name in question.shown)
         reading, unread = self._read_back(question, worded) if reads else ("", ())
         repeats = question.seeks == "captions" and self.gallery.has_repeats
-        silent = [asker for asker in self.askers if not asker.can_answer(scored)]
+        silent = [answerer for answerer in self.answerers if not answerer.can_answer(scored)]
         known = truth is not None and not np.isnan(truth.holds).all()
         encoding = any(self.panels[name].encodes for name in question.shown)
-        without_model = [asker.run.name for asker in silent if asker.has_vectors]
-        without_vectors = [asker.run.name for asker in silent if not asker.has_vectors]
-        by_vectors = [] if is_scored_by_objective(scored) else self.askers
-        by_means = [asker.run.name for asker in by_vectors if asker.has_several_vectors]
+        without_model = [answerer.run.name for answerer in silent if answerer.has_vectors]
+        without_vectors = [answerer.run.name for answerer in silent if not answerer.has_vectors]
+        by_vectors = [] if is_scored_by_objective(scored) else self.answerers
+        by_means = [answerer.run.name for answerer in by_vectors if answerer.has_several_vectors]
         judged = known or self.grader.subject(worded) is not None
         summed = truth is not None and len(question.terms) > 1
         return Facts(
@@ -436,14 +438,16 @@ class Engine:
         sentence = worded.words
         if worded != question:
             return sentence, ()
-        if self.reader is None or not sentence or sentence in self.gallery.row_by_caption:
+        if self.graph_parser is None or not sentence or sentence in self.gallery.row_by_caption:
             return "", ()
-        return self.reader.restate(sentence), self.reader.unread_words(sentence)
+        return self.graph_parser.restate(sentence), self.graph_parser.unread_words(sentence)
 
     def _unseen_words(self, worded: Question) -> dict[str, tuple[str, ...]]:
         """Return the words of the question that each model has not met in training, by its name."""
         spoken = [term.name for term in worded.terms if term.kind in ("text", "caption")]
-        return {asker.run.name: asker.unseen(words(" ".join(spoken))) for asker in self.askers}
+        return {
+            answerer.run.name: answerer.unseen_words(words(" ".join(spoken))) for answerer in self.answerers
+        }
 
 
 def _finite_or_none(score: np.float32) -> float | None:

@@ -354,8 +354,10 @@ class Explorer(anywidget.AnyWidget):
         Args:
             questions: any.
         """
-        askers = self.engine.askers
-        return tuple(q for q in questions if any(asker.can_answer(check_question(q)) for asker in askers))
+        answerers = self.engine.answerers
+        return tuple(
+            q for q in questions if any(answerer.can_answer(check_question(q)) for answerer in answerers)
+        )
 
     def questions(self, tag: str = "") -> tuple[Question, ...]:
         """Return the questions that were saved in the widget, as ``to_html`` takes them.
@@ -396,11 +398,11 @@ class Explorer(anywidget.AnyWidget):
         if isinstance(question, str):
             question = Question((self._term_of_words(question),), k=self._k)
         question = check_question(question)
-        if not any(asker.can_answer(question) for asker in self.engine.askers):
+        if not any(answerer.can_answer(question) for answerer in self.engine.answerers):
             names = " and ".join(self.engine.names)
             what = "vectors without a model"
             hint = f"ask an image or, word for word, a caption of {self.engine.split.name}"
-            if all(asker.encodes for asker in self.engine.askers):
+            if all(answerer.encodes for answerer in self.engine.answerers):
                 what = "a model without vectors"
                 hint = "ask for images by one text, or for captions by one image"
             raise ValueError(f"{names}: {what} cannot be asked “{question.label}”; {hint}")

@@ -93,7 +93,7 @@ class Gallery:
             return {"id": name, "captions": (name,), "rows": (), "thumbnail": "", "level": None, "count": 1}
         split = self.split
         if seeks == "images":
-            rows = self.captions_of[row].tolist()
+            rows = self.caption_rows[row].tolist()
             rows.sort(key=lambda caption: len(split.captions[caption]), reverse=True)
             image = row
             level = None
@@ -113,7 +113,7 @@ class Gallery:
         }
 
     @cached_property
-    def captions_of(self) -> list[Rows]:
+    def caption_rows(self) -> list[Rows]:
         """Caption rows of each image."""
         counts = np.bincount(self.split.own, minlength=len(self.split.image_ids))
         return np.split(np.argsort(self.split.own, kind="stable"), np.cumsum(counts)[:-1])
@@ -124,7 +124,7 @@ class Gallery:
         """
         if seeks == "entities":
             return [row for row, images in enumerate(self.entities.images) if image in images]
-        return [image] if seeks == "images" else self.captions_of[image].tolist()
+        return [image] if seeks == "images" else self.caption_rows[image].tolist()
 
     def passing_items(self, seeks: Seeks, filters: Filters) -> NDArray[np.bool_]:
         """Return ``(N,)`` which items pass the filters of captions. An entity is filtered by its words."""

@@ -141,7 +141,7 @@ def panel_styles(panels: Iterable[type[Panel]]) -> str:
     return "\n".join(file.read_text(encoding="utf-8") for file in files if file.is_file())
 
 
-def thumbnails(answers: Mapping[str, Mapping[str, Any]]) -> Sequence[str]:
+def thumbnail_keys(answers: Mapping[str, Mapping[str, Any]]) -> Sequence[str]:
     """Return the keys of the thumbnails that panels show."""
     keys: list[str] = []
     for data in answers.values():

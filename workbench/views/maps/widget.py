@@ -22,7 +22,7 @@ from workbench.views.maps.coordinates import most_moved_rows
 from workbench.views.maps.space_map import SpaceMap
 from workbench.views.pages import data_uri, join_scripts
 from workbench.views.photographs import image_or_card
-from workbench.views.plots.embedding_map import Marks, common_ends, common_looks
+from workbench.views.plots.embedding_map import Marks, category_styles, scale_ends
 from workbench.views.plots.theme import INK, LEVELS
 
 HERE = Path(__file__).parent
@@ -245,12 +245,12 @@ def _colour_values(maps: Sequence[SpaceMap], name: str) -> dict[str, Any]:
     marks = [Marks(space.items["kind"].tolist(), (), space.items[name].tolist(), name) for space in maps]
     if marks[0].is_numeric:
         values = [np.asarray(of_map.values, dtype=np.float32).tobytes() for of_map in marks]
-        return {"name": name, "ends": list(common_ends(marks)), "data": values}
+        return {"name": name, "ends": list(scale_ends(marks)), "data": values}
     unknown: set[str] = set()
     for of_map in marks:
         kinds = zip(of_map.kind, of_map.values, strict=True)
         unknown |= {kind for kind, value in kinds if pd.isna(value)}
-    looks = dict(common_looks(marks))
+    looks = dict(category_styles(marks))
     if unknown:
         looks[""] = (INK, "circle")
     number = {category: place for place, category in enumerate(looks)}

@@ -24,14 +24,14 @@ from workbench.views.plots.theme import (
     data_uri,
     escape,
     figure,
+    figure_with_panels,
     join_lines,
     legend_entry,
     level_colour,
-    panels,
     wrap,
 )
 
-Looks = Mapping[str, tuple[str, str]]
+Styles = Mapping[str, tuple[str, str]]
 SHAPES = ("triangle-up", "square", "diamond", "cross", "x", "star", "pentagon", "hexagram")
 # Beyond so many points a figure is drawn by WebGL, of which a page can hold a few figures only.
 MANY = 5000
@@ -89,7 +89,7 @@ def _category(value: Any) -> str:
     return str(int(value)) if value == value else ""
 
 
-def common_looks(marks: Sequence[Marks]) -> Looks:
+def category_styles(marks: Sequence[Marks]) -> Styles:
     """Colour and shape of each category of all panels; a missing value is none."""
     known: set[Any] = set()
     for of_panel in marks:
@@ -107,7 +107,7 @@ def common_looks(marks: Sequence[Marks]) -> Looks:
     return looks
 
 
-def common_ends(marks: Sequence[Marks]) -> tuple[float, float]:
+def scale_ends(marks: Sequence[Marks]) -> tuple[float, float]:
     """Return ends of the common scale; a hundredth at the upper end is cut, so that single hubs leave colours
     for the others.
     """
@@ -126,7 +126,7 @@ class Panel:
     marks: Marks
     column: int | None = None
 
-    def draw_categories(self, looks: Looks) -> None:
+    def draw_categories(self, looks: Styles) -> None:
         """Draw all points, each category in its own look, the rarer ones on top; hollow where the value is
         missing. The legend keeps the order of the looks.
         """
@@ -207,9 +207,9 @@ def side_by_side(
         height: in pixels.
     """
     split_up = len(maps) > 1
-    fig = panels(list(maps), title, "", "", shared=False) if split_up else figure(title)
-    looks = common_looks(list(marks.values()))
-    ends = common_ends(list(marks.values()))
+    fig = figure_with_panels(list(maps), title, "", "", shared=False) if split_up else figure(title)
+    looks = category_styles(list(marks.values()))
+    ends = scale_ends(list(marks.values()))
     for column, (name, points) in enumerate(maps.items(), 1):
         panel = Panel(fig, points, marks[name], column if split_up else None)
         if marks[name].is_numeric:
@@ -280,7 +280,7 @@ def hubness(by_run: Mapping[str, tuple[Array, Array]], *, k: int) -> go.Figure:
     most = ", ".join(f"{max(map(max, pair))} for {run}" for run, pair in by_run.items())
     names = ("images, in the lists of captions", "captions, in the lists of images")
     title = f"Hubs, lists that hold the most frequent item: {most}"
-    fig = panels(names, title, "", f"lists of {k} that hold the item", shared=False, spacing=0.1)
+    fig = figure_with_panels(names, title, "", f"lists of {k} that hold the item", shared=False, spacing=0.1)
     dashes = cycle(("solid", "dash", "dot"))
     for (run, pair), colour, dash in zip(by_run.items(), cycle(CATEGORIES), dashes):
         line = {"color": colour, "dash": dash, "width": 2}

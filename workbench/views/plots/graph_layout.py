@@ -16,7 +16,7 @@ from workbench.records import SceneGraph
 Kind = Literal["object", "attribute", "relation"]
 Point = tuple[float, float]
 # subject, label, object
-Tie = tuple[int, str, int]
+Edge = tuple[int, str, int]
 # pixels: a letter, the room at both ends of a box, a box, between boxes, between rows, between ends of
 # relations at an object
 LETTER = 7.3
@@ -95,11 +95,11 @@ def place_graph(graph: SceneGraph, limit: int = 12) -> Drawing:
     for node, word in graph.attributes:
         if node < limit:
             attributes[node].append(word)
-    ties = [tie for tie in graph.relations if tie[0] < limit and tie[2] < limit][: 2 * limit]
-    widths = [max(box_width(name), PORT * (_count_ports(ties, i) + 1)) for i, name in enumerate(names)]
-    depths = _relation_depths(ties)
-    ports = _port_offsets(ties, depths, len(names))
-    places = _object_middles(widths, attributes, ties, ports)
+    edges = [tie for tie in graph.relations if tie[0] < limit and tie[2] < limit][: 2 * limit]
+    widths = [max(box_width(name), PORT * (_count_ports(edges, i) + 1)) for i, name in enumerate(names)]
+    depths = _relation_depths(edges)
+    ports = _port_offsets(edges, depths, len(names))
+    places = _object_middles(widths, attributes, edges, ports)
     boxes: list[Box] = []
     paths: list[str] = []
     arrows: list[Point] = []
@@ -108,7 +108,7 @@ def place_graph(graph: SceneGraph, limit: int = 12) -> Drawing:
         for i, word in enumerate(words[:MANY], 1):
             boxes.append(Box("attribute", word, (x, ROW * i), box_width(word), f"of {name}"))
         paths.append(f"M {x},0 V {ROW * len(words[:MANY])}")
-    for (s, label, o), depth, (leaves, arrives) in zip(ties, depths, ports, strict=True):
+    for (s, label, o), depth, (leaves, arrives) in zip(edges, depths, ports, strict=True):
         start = places[s] + leaves
         end = places[o] + arrives
         y = -ROW * (depth + 1) - 12
@@ -131,45 +131,45 @@ def _bounding_box(boxes: Sequence[Box]) -> tuple[float, float, float, float]:
     return left, right, min(heights) - BOX / 2, max(heights) + BOX / 2
 
 
-def _count_ports(ties: list[Tie], i: int) -> int:
+def _count_ports(edges: list[Edge], i: int) -> int:
     """Return ends of relations at an object."""
-    return sum((s == i) + (o == i) for s, _, o in ties)
+    return sum((s == i) + (o == i) for s, _, o in edges)
 
 
 def _object_middles(
-    widths: list[float], attributes: list[list[str]], ties: list[Tie], ports: list[Point]
+    widths: list[float], attributes: list[list[str]], edges: list[Edge], ports: list[Point]
 ) -> list[float]:
     """Return the middle of each object: no boxes touch, and every relation has room between its ends."""
     rooms = [max(width, *map(box_width, attributes[i][:MANY]), 0.0) for i, width in enumerate(widths)]
-    for (s, label, o), (leaves, arrives) in zip(ties, ports, strict=True):
+    for (s, label, o), (leaves, arrives) in zip(edges, ports, strict=True):
         # a relation of a thing to itself hangs below it, beside its middle where there are several
         if s == o:
             rooms[s] = max(rooms[s], box_width(label) + abs(leaves + arrives))
     places: list[float] = []
     for i, room in enumerate(rooms):
         least = [places[i - 1] + (rooms[i - 1] + room) / 2 + GAP] if i else [room / 2]
-        for s, label, o in ties:
+        for s, label, o in edges:
             if (first := min(s, o)) < i == max(s, o):
-                ends = PORT * (_count_ports(ties, first) + _count_ports(ties, i)) / 2
+                ends = PORT * (_count_ports(edges, first) + _count_ports(edges, i)) / 2
                 least.append(places[first] + box_width(label) + ends)
         places.append(max(least))
     return places
 
 
-def _relation_depths(ties: list[Tie]) -> list[int]:
+def _relation_depths(edges: list[Edge]) -> list[int]:
     """Return the row below the objects in which each relation runs; short ones first, so that no bracket cuts
     one inside it.
     """
     # a relation of a thing with itself takes a little room on both sides of it
-    spans = [(min(s, o) - 0.4 * (s == o), max(s, o) + 0.4 * (s == o)) for s, _, o in ties]
+    spans = [(min(s, o) - 0.4 * (s == o), max(s, o) + 0.4 * (s == o)) for s, _, o in edges]
     depths: dict[int, int] = {}
-    for i in sorted(range(len(ties)), key=lambda i: (spans[i][1] - spans[i][0], i)):
+    for i in sorted(range(len(edges)), key=lambda i: (spans[i][1] - spans[i][0], i)):
         taken = {depths[j] for j in depths if spans[i][0] < spans[j][1] and spans[j][0] < spans[i][1]}
-        depths[i] = next(depth for depth in range(len(ties)) if depth not in taken)
-    return [depths[i] for i in range(len(ties))]
+        depths[i] = next(depth for depth in range(len(edges)) if depth not in taken)
+    return [depths[i] for i in range(len(edges))]
 
 
-def _port_offsets(ties: list[Tie], depths: list[int], objects: int) -> list[Point]:
+def _port_offsets(edges: list[Edge], depths: list[int], objects: int) -> list[Point]:
     """Return where each relation leaves its subject and arrives at its object, counted from the middles of
     both.
 
@@ -177,7 +177,7 @@ def _port_offsets(ties: list[Tie], depths: list[int], objects: int) -> list[Poin
     another one of the same object.
     """
     at: list[list[tuple[int, int, int, int]]] = [[] for _ in range(objects)]
-    for i, (s, _, o) in enumerate(ties):
+    for i, (s, _, o) in enumerate(edges):
         for here, there, which in ((s, o, 0), (o, s, 1)):
             side = (there > here) - (there < here)
             at[here].append((side, -side * depths[i], i, which))
@@ -185,7 +185,7 @@ def _port_offsets(ties: list[Tie], depths: list[int], objects: int) -> list[Poin
     for ports in at:
         for number, (_, _, i, which) in enumerate(sorted(ports)):
             offsets[i, which] = PORT * (number - (len(ports) - 1) / 2)
-    return [(offsets[i, 0], offsets[i, 1]) for i in range(len(ties))]
+    return [(offsets[i, 0], offsets[i, 1]) for i in range(len(edges))]
 
 
 def _bracket(start: float, end: float, y: float) -> str:

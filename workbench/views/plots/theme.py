@@ -82,7 +82,7 @@ def left_out_where_impossible(what: str) -> Iterator[None]:
         sys.stdout.write(f"{what} is left out: {error}\n")
 
 
-def panels(
+def figure_with_panels(
     names: Sequence[str], title: str, x: str, y: str, *, shared: bool = True, spacing: float = 0.04
 ) -> go.Figure:
     """Return an empty figure with one panel a name, side by side.
