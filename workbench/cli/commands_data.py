@@ -93,7 +93,7 @@ def _field_lines(fields: "Sequence[Field]") -> list[str]:
     """Return the fields of a data set as a table."""
     if not fields:
         return []
-    heads = ("name", "of", "kind", "missing", "values")
+    heads = ("name", "owner", "kind", "missing", "values")
     table = [["field", *heads[1:]]]
     for row in (field.row() for field in fields):
         table.append([str(row[head]) for head in heads])

@@ -367,8 +367,8 @@ def arg_entries(doc: str) -> dict[str, str]:
 
 def _module(member: Any) -> Any:
     """Return the file that makes a member; a metric that is one of several stands where its function does."""
-    function = getattr(member, "of", None)
-    is_own = inspect.isfunction(function) and function.__name__ != "of"
+    function = getattr(member, "values_of", None)
+    is_own = inspect.isfunction(function) and function.__name__ != "values_of"
     return inspect.getmodule(function if is_own else member)
 
 

@@ -64,7 +64,7 @@ class Graph(Panel):
     def _graphs(self, question: Question, settings: Edits) -> list[SceneGraph]:
         """Return the graph of the words, and the one after each edit."""
         require(question.words, "only a question that is a text alone has a scene graph to edit")
-        graph = self.engine.reader.transform([question.words]).graphs[0]
+        graph = self.engine.graph_parser.transform([question.words]).graphs[0]
         return list(accumulate(settings.changes, apply_change, initial=graph))
 
     def _score_rows(self, rows: list[tuple[str, str, str]], watched: int) -> list[dict[str, Any]]:
@@ -83,7 +83,7 @@ class Graph(Panel):
     def vocabulary(self) -> dict[str, list[str]]:
         """Objects, attributes and relations that the data speak of, most frequent first."""
         split = self.engine.split
-        graphs = split.caption_graphs or self.engine.reader.transform(split.captions[:SAMPLE]).graphs
+        graphs = split.caption_graphs or self.engine.graph_parser.transform(split.captions[:SAMPLE]).graphs
         objects = Counter[str]()
         attributes = Counter[str]()
         relations = Counter[str]()
