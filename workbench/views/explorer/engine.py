@@ -324,7 +324,7 @@ class Engine:
     @cached_property
     def queries(self) -> Queries:
         """The queries of the data with their fields, ranks and values."""
-        return Queries([asker.run for asker in self.askers])
+        return Queries([answerer.run for answerer in self.answerers])
 
     def forget_fields(self) -> None:
         """Read the fields again when they are asked for, since a slice was saved."""

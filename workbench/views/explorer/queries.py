@@ -19,7 +19,7 @@ from workbench.records import Array, MetricKey, Rows, Values, densest_judgements
 from workbench.runs import compare
 from workbench.runs.conditions import slice_masks
 from workbench.runs.errors import first_answers
-from workbench.runs.fields import AllFields, computed_fields, usual_fields
+from workbench.runs.fields import AllFields, field_extractors, usual_fields
 from workbench.runs.result import Result
 from workbench.runs.saved_slices import query_ids, slices_with_queries
 from workbench.runs.selection import Selection
@@ -150,7 +150,7 @@ class Queries:
         """Return the fields that can be computed as well, with a sentence on each."""
         return [
             {"name": name, "about": field.about}
-            for name, field in computed_fields().items()
+            for name, field in field_extractors().items()
             if name in self.fields and name not in shown
         ]
 
