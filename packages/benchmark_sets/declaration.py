@@ -49,8 +49,9 @@ class Rows(Strict):
         files: names below the root, ``*`` for any letters; each may also lie in a folder below the root.
         form: ``"rows"``: lists, objects and lines of rows. ``"pairs"``: two rows that follow each other are
             one, called ``first`` and ``second``. ``"objects"``: a file is a row. ``"texts"``: a text file is
-            a row with ``stem`` and ``text``. ``"lines"``: files whose lines belong together are columns.
-            ``"tokens"``: lines ``image#number<TAB>caption``. ``"orders"``: captions with shuffled ones.
+            a row with ``stem``, ``text`` and its first ``line``. ``"lines"``: files whose lines belong
+            together are columns; they may be packed by gzip. ``"tokens"``: lines
+            ``image#number<TAB>caption``. ``"orders"``: captions with shuffled ones.
         images: file of each image of an example, below the folder of the images.
         captions: texts of an example; a column with a list gives several.
         kind: of an example; empty = all are of one kind.
@@ -66,7 +67,7 @@ class Rows(Strict):
     captions: tuple[str, ...]
     kind: str = ""
     only: Only | None = None
-    crop: tuple[str, str, str, str] | None = None
+    crop: tuple[str, str, str, str] | tuple[()] = ()
     first: int = 0
     id: str = ""
 
@@ -89,9 +90,11 @@ class Declaration(Strict):
             higher with the first caption than with the second; ``c*`` are all others.
         chance: of each score, as it is printed, in percent.
         without_kind: kinds that the mean of kinds leaves out.
+        least_of_kind: the mean of kinds leaves out kinds with fewer examples.
         languages: of the captions, where a language has to be chosen.
         bias: what is known to be wrong with it, in a sentence or two.
         reading: what is read otherwise than the authors do, in a sentence; empty = nothing.
+        checked: address of the reader or the file by which columns and metric were checked.
         frozen: ids and checksums of a set of one's own, see ``workbench.data.cards``; empty = none.
     """
 
@@ -108,9 +111,11 @@ class Declaration(Strict):
     scores: dict[str, tuple[str, ...]] = {}
     chance: dict[str, float] = {}
     without_kind: tuple[str, ...] = ()
+    least_of_kind: int = 0
     languages: tuple[str, ...] = ()
     bias: str
     reading: str = ""
+    checked: str = ""
     frozen: str = ""
 
     @field_validator("scores")

@@ -1,5 +1,6 @@
 """Benchmarks as splits: what a loader of ``sets`` reads."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ from benchmark_sets.reading import Example, read_examples
 from workbench.data.cards import compare_with_frozen
 from workbench.data.loader import Loader, loader
 from workbench.data.reading import Problems, Row, find_root, to_split, usable_rows
+from workbench.formatting import format_count
 from workbench.io import resolve_input
 from workbench.records import Split, require
 from workbench.records.benchmark import Benchmark, Comparisons
@@ -102,11 +104,10 @@ def load_declared(
         FileNotFoundError: a file or an image is missing; the message says where to get it.
         ValueError: a row is malformed; the message names file, row and column.
     """
-    needed = [] if images else [declared.images]
     if file and root is None:
         root = str(file.parent)
-    folder = find_root(declared.name, root, needed, declared.remedy)
-    image_folder = resolve_input(Path(images)) if images else folder / declared.images
+    folder = find_root(declared.name, root, [], declared.remedy)
+    image_folder = resolve_input(Path(images)) if images else _image_folder(declared, folder)
     examples, notes = read_examples(declared, folder, image_folder, language)
     if declared.reading:
         notes += (declared.reading,)
@@ -118,10 +119,20 @@ def load_declared(
         column = Field.from_cells("language", [language] * len(rows), source=declared.name)
         loaded = replace(loaded, fields={**loaded.fields, "language": column})
     if declared.task == "comparisons":
-        loaded = replace(loaded, benchmark=_make_benchmark(declared, examples, loaded))
+        benchmark = _make_benchmark(declared, examples, loaded)
+        loaded = replace(loaded, benchmark=benchmark, notes=(*loaded.notes, *_note_same(loaded, benchmark)))
     if declared.frozen:
         loaded = compare_with_frozen(loaded, declared.frozen, file.name if file else declared.name)
     return loaded
+
+
+def _image_folder(declared: Declaration, folder: Path) -> Path:
+    """Return the folder of the images, which may lie in a folder of its own, as ``data/images``."""
+    there = [folder / declared.images, *sorted(folder.glob(f"*/{declared.images}"))]
+    there = [place for place in there if place.is_dir()]
+    missing = f"{declared.name}: {folder} lacks {declared.images}/. {declared.remedy}"
+    require(there, missing, FileNotFoundError)
+    return there[0]
 
 
 def _rows_of(examples: Sequence[Example]) -> tuple[list[Row], dict[str, Any]]:
@@ -145,7 +156,9 @@ def _make_benchmark(declared: Declaration, examples: Sequence[Example], split: S
     images = {image: row for row, image in enumerate(split.image_ids)}
     first_caption = np.cumsum([0, *(len(example.captions) for example in examples)])
     # an example of a kind that the mean leaves out counts in the whole alone
-    counted = {example.kind for example in examples} - set(declared.without_kind)
+    sizes = Counter(example.kind for example in examples)
+    counted = {kind for kind, size in sizes.items() if size >= declared.least_of_kind}
+    counted -= set(declared.without_kind)
     kinds = [example.kind * (example.kind in counted) for example in examples]
     drawn_with = np.arange(len(examples))
     if declared.unit == "photographs":
@@ -173,19 +186,30 @@ def _pairs_of(example: Example, pairs: Sequence[tuple[Pair, Pair]]) -> list[tupl
         others = [place for place in range(len(example.captions)) if place != above.second[1]]
         out += [(above, Pair(below.first, ("c", place))) for place in others]
     for above, below in out:
-        _require_different(example, above, below)
+        _require_there(example, above, below)
     return out
 
 
-def _require_different(example: Example, above: Pair, below: Pair) -> None:
-    """Raise if an example lacks a caption, or a caption is compared with itself."""
+def _require_there(example: Example, above: Pair, below: Pair) -> None:
+    """Raise if an example lacks a caption or an image that is compared."""
     for side, place in (*above, *below):
         count = len(example.captions) if side == "c" else len(example.ids)
         what = "captions" if side == "c" else "images"
         require(place < count, f"{example.where} is malformed: it has {count} {what}, too few")
-    first, second = example.captions[above.second[1]], example.captions[below.second[1]]
-    same_caption = above.second != below.second and first == second
-    require(not same_caption, f"{example.where}: a false caption is the caption itself, {first!r:.60}")
+
+
+def _note_same(split: Split, benchmark: Benchmark) -> list[str]:
+    """Count the examples in which a caption has to score above its own text, which no model can do."""
+    texts = np.unique(split.captions, return_inverse=True)[1]
+    same = set[int]()
+    for score in benchmark.scores:
+        other = score.above[:, 1] != score.below[:, 1]
+        equal = other & (texts[score.above[:, 1]] == texts[score.below[:, 1]])
+        same |= set(score.example[equal].tolist())
+    if not same:
+        return []
+    many = format_count(len(same), "example")
+    return [f"a false caption is the caption itself in {many}, which counts against every model"]
 
 
 def _row(place: tuple[str, int], example: Example, images: dict[str, int], first_caption: int) -> int:

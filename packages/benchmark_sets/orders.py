@@ -1,12 +1,13 @@
 """ARO's order sets: each caption of a test split against four shuffles of its own words.
 
-Nouns and adjectives are shuffled among their places, or everything else, or the words within each trigram, or
-the trigrams. A shuffle that gives the caption back is left out, since it is not false. The authors draw their
-shuffles anew in each run; here they are drawn once, by the caption, so that two models are asked the same.
+Nouns are shuffled among their places and adjectives among theirs, or everything else, or the words within
+each trigram, or the trigrams. A shuffle that gives the caption back is left out, since it is not false. The
+authors draw their shuffles anew in each run; here they are drawn once, by the caption, so that two models are
+asked the same.
 
 Source: M. Yuksekgonul et al., When and why vision-language models behave like bags-of-words, ICLR 2023,
-section 2.2. Departures: words are spaCy's in all four, where the authors' trigrams are of NLTK's; the draws
-are other draws.
+section 2.2. Departures: words are spaCy's in all four, where the authors' trigrams are of NLTK's; signs are
+taken away before the shuffles and not after them; the draws are other draws.
 """
 
 import re
@@ -19,7 +20,8 @@ from caption_graphs.tree import plain_model
 
 from workbench.records import require
 
-SHUFFLED_TAGS = ("NN", "NNS", "NNP", "NNPS", "JJ", "JJR", "JJS")
+NOUNS = ("NN", "NNS", "NNP", "NNPS")
+ADJECTIVES = ("JJ", "JJR", "JJS")
 SIGNS = re.compile(r"([.!\"()*#:;~])")
 MOST_WORDS = 30
 # of a trigram
@@ -77,7 +79,8 @@ def shuffles(words: Sequence[str], tags: Sequence[str], seed: int) -> list[str]:
     ['a']
     """
     rng = np.random.default_rng(seed)
-    named = np.isin(np.array(tags, dtype=object), SHUFFLED_TAGS)
+    tag = np.array(tags, dtype=object)
+    nouns, adjectives = np.isin(tag, NOUNS), np.isin(tag, ADJECTIVES)
     trigrams = [list(words[first : first + SIZE]) for first in range(0, len(words), SIZE)]
     within = []
     for trigram in trigrams:
@@ -85,7 +88,8 @@ def shuffles(words: Sequence[str], tags: Sequence[str], seed: int) -> list[str]:
     among = []
     for number in rng.permutation(len(trigrams)):
         among += trigrams[number]
-    variants = [_permute(words, named, rng), _permute(words, ~named, rng), within, among]
+    named = _permute(_permute(words, nouns, rng), adjectives, rng)
+    variants = [named, _permute(words, ~(nouns | adjectives), rng), within, among]
     return list(dict.fromkeys(" ".join(variant) for variant in variants))
 
 

@@ -1,23 +1,23 @@
 """Files of benchmarks as examples: rows with columns, whatever form they have, and templates of columns."""
 
 import csv
+import gzip
 import string
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from PIL import Image
-
 from benchmark_sets import orders
 from benchmark_sets.declaration import Declaration, Only, Rows
-from workbench.data.images import read_image
+from benchmark_sets.image_files import ARRAY, ImageFiles, MadeImage
+from workbench.data.images import require_file
 from workbench.data.reading import Problems
 from workbench.data.tables import path_inside, read_table, read_token_rows
 from workbench.formatting import format_count, format_some
-from workbench.io import parse_json, read_text, require_real_file
+from workbench.io import parse_json, read_text, reading_errors, require_real_file
 from workbench.records import require
 
 Record = dict[str, Any]
@@ -46,7 +46,9 @@ class Example:
 
 
 class _Columns(string.Formatter):
-    """Fills a template from a record: ``{a}``, ``{a[b]}``, ``{cells[0]}``; ``!n`` is the name of a path."""
+    """Fills a template from a record: ``{a}``, ``{a[b]}``, ``{cells[0]}``; ``!n`` is the name of a path,
+    ``!j`` a name with ``.jpg`` where it has no ending.
+    """
 
     def get_value(self, key: int | str, args: Any, kwargs: Mapping[str, Any]) -> Any:
         return kwargs[str(key)]
@@ -54,6 +56,8 @@ class _Columns(string.Formatter):
     def convert_field(self, value: Any, conversion: str | None) -> Any:
         if conversion == "n":
             return PurePosixPath(str(value)).name
+        if conversion == "j":
+            return value if PurePosixPath(str(value)).suffix else f"{value}.jpg"
         return super().convert_field(value, conversion)
 
 
@@ -116,17 +120,24 @@ def read_examples(
     """
     rows = _in_language(declared.rows, language)
     files = _find_files(declared, rows, root)
-    examples, left_out = [], 0
+    examples, left_out, empty = [], 0, 0
     records = RECORDS[rows.form](files)
+    place = ImageFiles(images)
     for where, record in islice(records, rows.first or None):
         if rows.only and not _counts(rows.only, record, where):
             left_out += 1
             continue
-        examples.append(_example(rows, record, where, images))
+        example = _example(rows, record, where, place)
+        if example.captions:
+            examples.append(example)
+        else:
+            empty += 1
     require(examples, f"{declared.name}: {', '.join(file.name for file in files)} hold no row")
     notes = [f"read {format_some([file.name for file in files])}"]
     if left_out:
         notes.append(f"{format_count(left_out, 'row')} left out, since they do not count in {declared.title}")
+    if empty:
+        notes.append(f"{format_count(empty, 'row')} left out, since they have no caption")
     return examples, tuple(notes)
 
 
@@ -142,7 +153,8 @@ def _find_files(declared: Declaration, rows: Rows, root: Path) -> list[Path]:
     """Return the files that are there; of lines that belong together all have to be."""
     files = []
     for name in rows.files:
-        matches = sorted(root.glob(name)) or sorted(root.glob(f"*/{name}"))
+        places = [name, f"*/{name}", f"{name}.gz", f"*/{name}.gz"]
+        matches = next(filter(None, (sorted(root.glob(place)) for place in places)), [])
         require(
             matches or rows.form != "lines",
             f"{declared.name}: {root} lacks {name}. {declared.remedy}",
@@ -162,7 +174,7 @@ def _counts(only: Only, record: Record, where: str) -> bool:
     return str(value) == only.equal
 
 
-def _example(rows: Rows, record: Record, where: str, images: Path) -> Example:
+def _example(rows: Rows, record: Record, where: str, images: ImageFiles) -> Example:
     ids, sources = [], []
     photograph = ""
     for template in rows.images:
@@ -171,12 +183,15 @@ def _example(rows: Rows, record: Record, where: str, images: Path) -> Example:
             name = f"{where}, {template.strip('{}')}"
             source: Any = value["bytes"]
         else:
-            name = path_inside(images, fill(template, record, where))
-            source = images / name
+            name = path_inside(images.folder, fill(template, record, where))
+            source = images.find(name)
+            box = tuple(_pixels(edge, record, where) for edge in rows.crop)
+            if box or source.suffix == ARRAY:
+                require_file(source, where)
+                source = MadeImage(source, where, box)
         photograph = photograph or name
         if rows.crop:
-            box = [_pixels(edge, record, where) for edge in rows.crop]
-            name, source = where, partial(_cut, source, where, box)
+            name = where
         ids.append(fill(rows.id, record, where) if rows.id else name)
         sources.append(source)
     captions = tuple(_texts(rows, record, where))
@@ -187,7 +202,9 @@ def _example(rows: Rows, record: Record, where: str, images: Path) -> Example:
 def _texts(rows: Rows, record: Record, where: str) -> Iterator[str]:
     for template in rows.captions:
         value = value_of(template, record, where)
-        values = value if isinstance(value, list) else [value]
+        values = [value]
+        if isinstance(value, list):
+            values = [text for text in value if text != ""]
         for text in values:
             named = template.strip("{}")
             is_text = isinstance(text, str) and text.strip()
@@ -200,11 +217,6 @@ def _pixels(template: str, record: Record, where: str) -> int:
     named = template.strip("{}")
     require(type(value) is int, f"{where} is malformed: {named} is {value!r:.40}, and no number of pixels")
     return int(value)
-
-
-def _cut(source: Any, where: str, box: list[int]) -> Image.Image:
-    left, top, width, height = box
-    return read_image(source, where).crop((left, top, left + width, top + height))
 
 
 def _rows(files: list[Path]) -> Iterator[Place]:
@@ -264,18 +276,27 @@ def _objects(files: list[Path]) -> Iterator[Place]:
 
 def _stems(files: list[Path]) -> Iterator[Place]:
     for file in files:
-        yield file.name, {"stem": file.stem, "text": read_text(file)}
+        text = read_text(file)
+        yield file.name, {"stem": file.stem, "text": text, "line": text.lstrip().partition("\n")[0]}
 
 
 def _lines(files: list[Path]) -> Iterator[Place]:
     """Yield the lines of files that belong together, each file a cell."""
-    columns = [read_text(file).rstrip("\n").split("\n") for file in files]
+    columns = [_unpacked(file).rstrip("\n").split("\n") for file in files]
     first = len(columns[0])
     for file, column in zip(files, columns, strict=True):
         wrong = f"{file.name} has {len(column)} lines, and {files[0].name} has {first}"
         require(len(column) == first, f"{wrong}; get both from one place")
     for number, cells in enumerate(zip(*columns, strict=True), start=1):
         yield f"{files[-1].name} row {number}", {"cells": [cell.strip() for cell in cells]}
+
+
+def _unpacked(file: Path) -> str:
+    """Return the text of a file, which may be packed by gzip."""
+    if file.suffix != ".gz":
+        return read_text(file)
+    with reading_errors(file.name, "is not a packed text in UTF-8", EOFError, zlib.error):
+        return gzip.decompress(file.read_bytes()).decode("utf-8")
 
 
 def _tokens(files: list[Path]) -> Iterator[Place]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 from PIL import Image
@@ -44,15 +46,15 @@ def write_lines(file, rows):
 
 
 def winoground(root):
-    draw(root / "images", *(f"ex_{n}_img_{i}.png" for n in range(6) for i in range(2)))
+    draw(root / "data" / "images", *(f"ex_{n}_img_{i}.png" for n in range(6) for i in range(2)))
     rows = []
     for n, (first, second) in enumerate(PAIRS):
         rows.append(
             {"id": n, "image_0": f"ex_{n}_img_0", "image_1": f"ex_{n}_img_1", "caption_0": first,
-             "caption_1": second, "tag": ("Object", "Relation", "Both")[n % 3], "secondary_tag": "",
-             "num_main_preds": 1, "collapsed_tag": "Object"}
+             "caption_1": second, "tag": "Noun", "secondary_tag": "",
+             "num_main_preds": 1, "collapsed_tag": ("Object", "Relation", "Both")[n % 3]}
         )  # fmt: skip
-    write_lines(root / "examples.jsonl", rows)
+    write_lines(root / "data" / "examples.jsonl", rows)
 
 
 def colorswap(root):
@@ -69,12 +71,16 @@ def colorswap(root):
 
 
 def eqben(root):
-    draw(root / "image_subset", *(f"a/{n}_{i}.jpg" for n in range(6) for i in range(2)))
+    draw(root / "image_subset", *(f"eqbenag/{n}_{i}.jpg" for n in range(1, 6) for i in range(2)))
+    names = [[f"eqbenag/{n}_{i}.jpg" for i in range(2)] for n in range(6)]
+    names[0] = [f"eqbenyoucook2/frame{i}.npy" for i in range(2)]
+    (root / "image_subset" / "eqbenyoucook2").mkdir()
+    for i, name in enumerate(names[0]):
+        # frames of this part are arrays, blue first
+        np.save(root / "image_subset" / name, np.full((10, 20, 3), (200, 90, 40 * i), dtype=np.uint8))
     rows = []
-    for n, (first, second) in enumerate(PAIRS):
-        rows.append(
-            {"image0": f"a/{n}_0.jpg", "image1": f"a/{n}_1.jpg", "caption0": first, "caption1": second}
-        )
+    for (first, second), (a, b) in zip(PAIRS, names, strict=True):
+        rows.append({"image0": a, "image1": b, "caption0": first, "caption1": second})
     write_json(root / "eqben_subset_10percent_final.json", rows)
 
 
@@ -93,7 +99,7 @@ def mmvp_vlm(root):
             number, kind = 2 * n + i + 1, kinds[n // 3]
             names.append(f"{kind}/{number}.jpg")
             lines.append(f"{number},{kind},{text}")
-    draw(root / "MMVP VLM Images", *names)
+    draw(root / "MLLM_VLM Images", *names)
     write_lines(root / "Questions.csv", lines)
 
 
@@ -113,7 +119,7 @@ def sugarcrepe(root):
 
 def sugarcrepe_pp(root):
     draw(root / "val2017", *(f"{n:012d}.jpg" for n in range(3)))
-    for kind, places in (("swap_object", (0, 1, 2)), ("replace_relation", (3, 4, 5))):
+    for kind, places in (("swap_obj", (0, 1, 2)), ("replace_rel", (3, 4, 5))):
         rows = []
         for n in places:
             true, false = PAIRS[n]
@@ -121,7 +127,7 @@ def sugarcrepe_pp(root):
                 {"id": n, "filename": f"{n % 3:012d}.jpg", "caption": true, "caption2": f"there is {true}",
                  "negative_caption": false}
             )  # fmt: skip
-        write_json(root / f"{kind}.json", rows)
+        write_json(root / "data" / f"{kind}.json", rows)
 
 
 def _aro(root, kind, column):
@@ -162,7 +168,7 @@ def aro_flickr30k_order(root):
 
 
 def valse(root):
-    draw(root / "images", *(f"{n}.jpg" for n in range(6)))
+    draw(root / "images", *(f"{'visual7w' if n < 3 else 'val2014'}/{n}.jpg" for n in range(6)))
     for piece, places in (("existence", (0, 1, 2)), ("foil-it", (3, 4, 5))):
         rows = {}
         for n in places:
@@ -187,15 +193,15 @@ def xm3600(root):
 
 def xtd10(root):
     names = [f"COCO_val2014_{n:012d}.jpg" for n in range(6)]
-    draw(root / "images", *names)
-    write_lines(root / "test_image_names.txt", names)
-    write_lines(root / "test_1kcaptions_de.txt", [f"ein Bild: {true}" for true, _ in PAIRS])
-    write_lines(root / "test_1kcaptions_en.txt", [true for true, _ in PAIRS])
+    draw(root / "images" / "val2014", *names)
+    write_lines(root / "XTD10" / "test_image_names.txt", names)
+    write_lines(root / "MIC" / "test_1kcaptions_de.txt", [f"ein Bild: {true}" for true, _ in PAIRS])
+    write_lines(root / "XTD10" / "test_1kcaptions_en.txt", [true for true, _ in PAIRS])
 
 
 def flickr30k_cn(root):
     draw(root / "flickr30k-images", *(f"{n}.jpg" for n in range(3)))
-    lines = [f"{n % 3}.jpg#{n // 3}\t一张图片 {true}" for n, (true, _) in enumerate(PAIRS)]
+    lines = [f"{n % 3}#{n // 3}\t一张图片 {true}" for n, (true, _) in enumerate(PAIRS)]
     write_lines(root / "test" / "flickr30k_cn_test.txt", lines)
 
 
@@ -204,8 +210,10 @@ def multi30k(root):
     draw(root / "flickr30k-images", *names)
     write_lines(root / "data/task1/image_splits/test_2016_flickr.txt", names)
     for language in ("de", "en"):
-        file = root / f"data/task1/raw/test_2016_flickr.{language}"
-        write_lines(file, [f"{language}: {true}" for true, _ in PAIRS])
+        lines = "".join(f"{language}: {true}\n" for true, _ in PAIRS)
+        file = root / f"data/task1/raw/test_2016_flickr.{language}.gz"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(gzip.compress(lines.encode()))
 
 
 def docci(root):
@@ -220,7 +228,7 @@ def docci(root):
 
 
 def iiw(root):
-    draw(root / "images", *(f"aar_test_{n}.jpg" for n in range(6)))
+    draw(root / "images_aar", *(f"aar_test_{n}.jpg" for n in range(6)))
     rows = [
         {"image/key": f"aar_test_{n}", "IIW": f"A photograph. {true}."} for n, (true, _) in enumerate(PAIRS)
     ]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from benchmark_sets.declaration import FOLDER, declaration, names
 from benchmark_sets.orders import shuffles
-from benchmark_sets.tests.layouts import LAYOUTS, PAIRS, draw, write_lines
+from benchmark_sets.tests.layouts import LAYOUTS, draw, write_lines
 from typer.testing import CliRunner
 
 import workbench as wb
@@ -46,7 +46,7 @@ def test_each_official_layout_is_read(name, tmp_path):
     assert len(split.image_ids) >= 2
     assert split.open_image(0).mode == "RGB"
     assert (split.benchmark is None) == (name in RETRIEVAL)
-    assert all(split.stamps()) or "aro" in name
+    assert all(split.stamps())
 
 
 def scores_of(split, right):
@@ -166,9 +166,9 @@ def test_a_row_without_a_column_is_named_by_file_and_row(name, tmp_path):
         ("mmvp_vlm", "Questions.csv", "ID,Type,Statement\n1,a,b\n", "holds 1 rows, and two are an example"),
         ("mmvp_vlm", "Questions.csv", "ID,Type,Statement\n1,a\n", "row 1: 2 fields, not 3"),
         ("flickr30k_cn", "test/flickr30k_cn_test.txt", "1.jpg 一张\n", "test.txt row 1: expected 'image#k"),
-        ("xtd10", "test_1kcaptions_de.txt", "ein Bild\n", "has 1 lines, and test_image_names.txt has 6"),
-        ("urban1k", "caption/0.txt", "\n", "0.txt is malformed: text is"),
-        ("winoground", "examples.jsonl", "{\n", "examples.jsonl row 1: is not JSON"),
+        ("xtd10", "MIC/test_1kcaptions_de.txt", "ein Bild\n", "has 1 lines, and test_image_names.txt has 6"),
+        ("urban1k", "caption/0.txt", "\n", "0.txt is malformed: line is"),
+        ("winoground", "data/examples.jsonl", "{\n", "examples.jsonl row 1: is not JSON"),
         ("aro_relation", "visual_genome_relation.json", '[{"image_path": "1.jpg", "bbox_x": "a"}]', "is 'a'"),
         ("eqben", "eqben_subset_10percent_final.json", "7", "expected a list of rows"),
     ],
@@ -181,13 +181,57 @@ def test_a_file_of_another_form_is_refused_in_a_line(name, file, content, messag
         data.load(f"benchmark_sets.sets:{name}", root=str(tmp_path), **options)
 
 
-def test_a_false_caption_that_is_the_caption_is_refused(tmp_path):
-    winoground = LAYOUTS["winoground"]
-    winoground(tmp_path)
-    file = tmp_path / "examples.jsonl"
-    file.write_text(file.read_text().replace(PAIRS[0][1], PAIRS[0][0]))
-    with pytest.raises(ValueError, match="row 1: a false caption is the caption itself"):
-        data.load("benchmark_sets.sets:winoground", root=str(tmp_path))
+def test_a_false_caption_that_is_the_caption_itself_counts_against_every_model_and_is_told(tmp_path):
+    LAYOUTS["sugarcrepe_pp"](tmp_path)
+    file = tmp_path / "data" / "swap_obj.json"
+    rows = json.loads(file.read_text())
+    rows[0]["negative_caption"] = rows[0]["caption"]
+    file.write_text(json.dumps(rows))
+    split = data.load("benchmark_sets.sets:sugarcrepe_pp", root=str(tmp_path))
+    note = "a false caption is the caption itself in 1 example, which counts against every model"
+    assert note in split.notes
+    texts = np.random.default_rng(0).normal(size=(len(split.captions), 8))
+    same = {caption: row for row, caption in enumerate(split.captions)}
+    texts = texts[[same[caption] for caption in split.captions]]
+    (itt, *_) = wb.evaluate(
+        images=texts[split.own.argsort()[:3]], texts=texts, data=split, rounds=0
+    ).measurements
+    assert "ties in 1 example" in itt.ties
+
+
+def test_an_image_that_is_kept_as_an_array_has_its_colours(tmp_path):
+    split = load("eqben", tmp_path)
+    # blue first in the file: 200, 90, 40
+    assert split.open_image(split.image_ids.index("eqbenyoucook2/frame1.npy")).getpixel((3, 3)) == (
+        40,
+        90,
+        200,
+    )
+    np.save(tmp_path / "image_subset" / "eqbenyoucook2" / "frame0.npy", np.zeros((4, 4)))
+    again = data.load("benchmark_sets.sets:eqben", root=str(tmp_path))
+    with pytest.raises(ValueError, match=r"row 1: frame0.npy is no image: float64 of shape \(4, 4\)"):
+        again.open_image(0)
+
+
+def test_rows_without_a_caption_in_a_language_are_left_out_and_counted(tmp_path):
+    LAYOUTS["xm3600"](tmp_path)
+    file = tmp_path / "captions.jsonl"
+    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    rows[0]["de"]["caption"] = [""]
+    write_lines(file, [json.dumps(row) for row in rows])
+    split = data.load("benchmark_sets.sets:xm3600", root=str(tmp_path), language="de")
+    assert len(split.image_ids) == 5
+    assert "1 row left out, since they have no caption" in split.notes
+
+
+def test_the_mean_of_kinds_of_aro_leaves_out_rare_attributes(tmp_path):
+    assert set(load("aro_attribution", tmp_path).benchmark.kinds) <= {""}
+    assert declaration("aro_attribution").least_of_kind == 25
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_declaration_says_where_its_columns_and_its_metric_were_checked(name):
+    assert declaration(name).checked.startswith("https://")
 
 
 @pytest.mark.parametrize("name", names())
@@ -201,7 +245,7 @@ def test_a_place_without_the_files_says_where_to_get_them(name, tmp_path):
 
 def test_an_image_that_is_missing_is_named_by_its_row(tmp_path):
     LAYOUTS["winoground"](tmp_path)
-    (tmp_path / "images" / "ex_1_img_0.png").unlink()
+    (tmp_path / "data" / "images" / "ex_1_img_0.png").unlink()
     with pytest.raises(FileNotFoundError, match=r"examples\.jsonl row 2"):
         data.load("benchmark_sets.sets:winoground", root=str(tmp_path))
 
@@ -269,10 +313,11 @@ def test_a_declaration_of_ones_own_is_loaded_by_its_path_and_can_be_frozen(tmp_p
     frozen = tmp_path / "data" / "mine.frozen.yaml"
     assert "as mine.frozen.yaml froze it: 12 images, 12 captions" in data.load(str(frozen)).notes
     # an example that came later is left out with all its comparisons
-    lines = (tmp_path / "data" / "examples.jsonl").read_text().splitlines()
+    examples = tmp_path / "data" / "data" / "examples.jsonl"
+    lines = examples.read_text().splitlines()
     later = json.loads(lines[0]) | {"image_0": "later_0", "image_1": "later_1"}
-    draw(tmp_path / "data" / "images", "later_0.png", "later_1.png")
-    write_lines(tmp_path / "data" / "examples.jsonl", [*lines, json.dumps(later)])
+    draw(tmp_path / "data" / "data" / "images", "later_0.png", "later_1.png")
+    write_lines(examples, [*lines, json.dumps(later)])
     again = data.load(str(frozen))
     assert again.benchmark.drawn_with.tolist() == list(range(6))
     assert "2 images that mine.frozen.yaml does not have, left out: later_0.png, later_1.png" in again.notes
