@@ -50,7 +50,7 @@ def table(
     with usage():
         words, notes = parse_pairs(parameter), list[str]()
         if not (words or paper):
-            words, paper = parameters.read_kept_words(root, library.find_file(file, "grid").stem)
+            words, paper = parameters.read_typed_words(root, library.find_file(file, "grid").stem)
             typed = [*(f"-p {name}={value}" for name, value in words.items()), *["--paper"] * paper]
             notes = [f"As the grid was run last: {' '.join(typed)}."] if typed else []
         table_, files, lines = write_table(file, words, root, paper=paper, notes=notes)

@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 from workbench.formatting import unit_heading
 from workbench.records import Array, MetricKey, require
 from workbench.records.measurement import unit_of
-from workbench.runs.own import KeptVectors
+from workbench.runs.own import SavedVectors
 from workbench.runs.result import Result
 from workbench.training import checkpoint
 from workbench.views.plots.comparison import style_of_run
@@ -48,7 +48,7 @@ def costs(runs: Sequence[Result], *, items: int = 32, repeats: int = 3) -> pd.Da
     """
     rows = {}
     for run in runs:
-        rows[run.name] = UNKNOWN if isinstance(run.model, KeptVectors) else _measure_run(run, items, repeats)
+        rows[run.name] = UNKNOWN if isinstance(run.model, SavedVectors) else _measure_run(run, items, repeats)
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("run")
 
 

@@ -30,7 +30,7 @@ def differences_from_first(
     Returns:
         The differences, all adjusted together, and the rows that cannot be compared.
     """
-    kept = _kept_values(by_row)
+    kept = _saved_values(by_row)
     if not kept:
         return [], []
     first = next(iter(kept))
@@ -68,7 +68,7 @@ def describe_differences(differences: Sequence[Difference], rest: Sequence[str],
     return notes
 
 
-def _kept_values(by_row: Mapping[str, Sequence[runs.Run]]) -> Kept:
+def _saved_values(by_row: Mapping[str, Sequence[runs.Run]]) -> Kept:
     """Return what the runs keep, of the rows that keep something."""
     kept = Kept()
     for row, several in by_row.items():

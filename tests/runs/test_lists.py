@@ -17,7 +17,7 @@ from tests.runs.test_scores import CAPTIONS, IMAGES, OWN, SPLIT
 from workbench.cli import app
 from workbench.data.images import raise_no_image
 from workbench.records import Judgements, Split
-from workbench.runs.lists import KeptLists
+from workbench.runs.lists import SavedLists
 
 SCORES = np.random.default_rng(5).standard_normal((IMAGES, CAPTIONS))
 IDS = {"i2t": (SPLIT.image_ids, SPLIT.caption_ids), "t2i": (SPLIT.caption_ids, SPLIT.image_ids)}
@@ -174,7 +174,7 @@ def test_cut_lists_are_saved_opened_and_compared(whole, tmp_path):
     result.save(tmp_path / "kept")
     (tmp_path / "a.run").unlink()
     (opened,) = wb.open_runs(tmp_path / "kept")
-    assert isinstance(opened.model, KeptLists)
+    assert isinstance(opened.model, SavedLists)
     assert dict(opened) == dict(result)
     assert len(pd.read_parquet(tmp_path / "kept" / "rankings.parquet")) == 3 * CAPTIONS
     table = wb.compare(opened, whole)

@@ -109,7 +109,7 @@ def trusting_code(trusted: bool) -> Iterator[None]:
 
 
 @contextmanager
-def refusing_code(name: str | Path) -> Iterator[None]:
+def explaining_untrusted_code(name: str | Path) -> Iterator[None]:
     """Refuse within the block, in one line, what asks for ``trust_remote_code``.
 
     Args:
@@ -140,7 +140,7 @@ def reading_transformers(name: str | Path) -> Iterator[None]:
     Raises:
         ValueError: it cannot be opened, or needs code of its own.
     """
-    with reading_errors(name, "cannot be opened by transformers", Exception), refusing_code(name):
+    with reading_errors(name, "cannot be opened by transformers", Exception), explaining_untrusted_code(name):
         yield
 
 

@@ -40,7 +40,7 @@ def open_clip_tokenizer(model: str, context_length: int | None = None) -> Any:
     place = model.removeprefix(LOCAL)
     with hub_access(place if ":" in model else ""):
         text = open_clip.get_model_config(model)["text_cfg"]
-    _refuse_code(model, text)
+    _require_no_code(model, text)
     fetched = ":" in model or text.get("hf_tokenizer_name")
     what = "names no tokenizer that can be read"
     with reading_errors(place, what, TypeError, AssertionError), hub_access(place if fetched else ""):
@@ -52,7 +52,7 @@ def _from_json(file: Path, context_length: int | None) -> Any:
 
     content = read_options(file)
     text = content.get("model_cfg", content)["text_cfg"]
-    _refuse_code(file, text)
+    _require_no_code(file, text)
     length = context_length or text.get("context_length", CONTEXT)
     options = text.get("tokenizer_kwargs") or {}
     name = text.get("hf_tokenizer_name")
@@ -76,7 +76,7 @@ def _source(folder: Path, name: str) -> str:
     return str(folder / name) if (folder / name).is_dir() else name
 
 
-def _refuse_code(model: str | Path, text: Mapping[str, Any]) -> None:
+def _require_no_code(model: str | Path, text: Mapping[str, Any]) -> None:
     """Raise if a configuration would run code of its own.
 
     Raises:

@@ -160,7 +160,7 @@ def grid(  # noqa: PLR0913 - typer reads the options from the signature
             return _report_forecast(described, arms, as_json)
         options = _executor_options(executor, described.get("executor") or {}, jobs, time_limit)
         _require_ready(executor, arms, root, record, described)
-        parameters.keep_words(root, path.stem, given, paper=paper)
+        parameters.save_typed_words(root, path.stem, given, paper=paper)
     with usage((executors.ExecutorError,)):
         run = partial(execution.run_grid, root=root, name=path.stem, executor=executor, options=options)
         done = run(notebook, arms, skip_existing=skip_existing, about=about, say=progress_callback())

@@ -295,7 +295,7 @@ def _require_same_model(network: Any, weights: Mapping[str, Tensor], file: Path)
     extra = weights.keys() - own.keys()
     other = {name for name in own.keys() & weights.keys() if own[name].shape != weights[name].shape}
     if not (absent or extra) and {name.removeprefix("text.") for name in other} == {TEXT_POSITIONS}:
-        _refuse_positions(network, weights[min(other)], file)
+        _require_same_positions(network, weights[min(other)], file)
     wrong = []
     for problem, names in (("it lacks", absent), ("it has", extra), ("of another shape is", other)):
         if names:
@@ -303,7 +303,7 @@ def _require_same_model(network: Any, weights: Mapping[str, Tensor], file: Path)
     require(not wrong, f"{file} holds the weights of another model: {'; '.join(wrong)}")
 
 
-def _refuse_positions(network: Any, positions: Tensor, file: Path) -> None:
+def _require_same_positions(network: Any, positions: Tensor, file: Path) -> None:
     """Raise if text positions are not those of the model: open_clip would stretch them in silence.
 
     Raises:

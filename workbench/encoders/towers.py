@@ -103,7 +103,7 @@ class Towers(TwoTowers):
         self.log_var = log_var
         own = int(description.architecture["embed_dim"])
         self.add_heads(own, embed_dim, pooling, log_var_blocks, lora)
-        self._keep_recipe(self.network.visual.preprocess_cfg)
+        self._save_recipe(self.network.visual.preprocess_cfg)
 
     @classmethod
     def text_features(cls, **options: Any) -> dict[str, dict[str, Any]]:
@@ -210,7 +210,7 @@ class Towers(TwoTowers):
         save_file(weights, place / WEIGHTS)
         return place / WEIGHTS
 
-    def _keep_recipe(self, preprocess: dict[str, Any]) -> None:
+    def _save_recipe(self, preprocess: dict[str, Any]) -> None:
         """Keep the preparation of images beside the weights, since a checkpoint is read without asking where
         they came from.
         """

@@ -277,7 +277,7 @@ def read_data_options(words: Mapping[str, str]) -> dict[str, Any]:
     return dict(chosen)
 
 
-def keep_words(root: Path | str, name: str, words: Mapping[str, str], *, paper: bool) -> None:
+def save_typed_words(root: Path | str, name: str, words: Mapping[str, str], *, paper: bool) -> None:
     """Keep what was typed for a grid, so that its table needs no repetition.
 
     Args:
@@ -289,8 +289,8 @@ def keep_words(root: Path | str, name: str, words: Mapping[str, str], *, paper: 
     write_json(Path(root) / WORDS / f"{name}.json", {"parameters": dict(words), "paper": paper})
 
 
-def read_kept_words(root: Path | str, name: str) -> tuple[dict[str, str], bool]:
-    """Return what was typed when a grid was last run, as ``keep_words`` has it; nothing for one that was not.
+def read_typed_words(root: Path | str, name: str) -> tuple[dict[str, str], bool]:
+    """Return what was typed when a grid was last run (see ``save_typed_words``); nothing if it was never run.
 
     Raises:
         ValueError: the file is truncated or foreign; the message names it.

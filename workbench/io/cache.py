@@ -107,7 +107,7 @@ def cached_texts(
     """
     distinct = list(dict.fromkeys(texts))
     question = "SELECT text, made, checksum FROM kept WHERE text IN (SELECT value FROM json_each(?))"
-    with database(file, TEXTS) as opened:
+    with open_database(file, TEXTS) as opened:
         rows = opened.execute(question, [json.dumps(distinct)]).fetchall()
     for text, content, checksum in rows:
         if not isinstance(content, bytes) or checksum != _checksum(text, content):
@@ -115,7 +115,7 @@ def cached_texts(
     cached = {text: content for text, content, _ in rows}
     if new := [text for text in distinct if text not in cached]:
         computed = dict(zip(new, compute(new), strict=True))
-        with database(file, TEXTS) as opened:
+        with open_database(file, TEXTS) as opened:
             opened.executemany(
                 "INSERT OR IGNORE INTO kept VALUES (?, ?, ?)",
                 [(text, content, _checksum(text, content)) for text, content in computed.items()],
@@ -125,7 +125,7 @@ def cached_texts(
 
 
 @contextmanager
-def database(file: Path, table: str) -> Iterator[sqlite3.Connection]:
+def open_database(file: Path, table: str) -> Iterator[sqlite3.Connection]:
     """Open a database that several processes may share, and write what is changed at the end of the block.
 
     Args:

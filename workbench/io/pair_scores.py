@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.io.cache import database
+from workbench.io.cache import open_database
 from workbench.io.checksums import ChecksumError
 
 TABLE = (
@@ -47,7 +47,7 @@ class PairScores:
         names, which = np.unique(images, return_inverse=True)
         order = np.argsort(which, kind="stable")
         parts = np.split(order, np.searchsorted(which[order], np.arange(1, len(names))))
-        with database(self.file, TABLE) as opened:
+        with open_database(self.file, TABLE) as opened:
             for name, part in zip(names.tolist(), parts, strict=True):
                 question = "SELECT text, score, checksum FROM pairs WHERE image = ? ORDER BY text"
                 rows = opened.execute(question, [name]).fetchall()
@@ -80,7 +80,7 @@ class PairScores:
         fine = ~np.isnan(scores)
         columns = images[fine], texts[fine], scores[fine].astype(np.float32)
         rows = zip(*(column.tolist() for column in (*columns, _checksums(*columns))), strict=True)
-        with database(self.file, TABLE) as opened:
+        with open_database(self.file, TABLE) as opened:
             opened.executemany("INSERT OR REPLACE INTO pairs VALUES (?, ?, ?, ?)", rows)
 
 

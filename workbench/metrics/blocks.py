@@ -250,7 +250,7 @@ def blocks(
         for first in range(0, shape[0], size):
             rows = source.rows(slice(first, min(first + size, shape[0])))
             if checked:
-                refuse_nan(first, rows)
+                require_no_nan(first, rows)
             yield first, rows
             task.update(len(rows))
 
@@ -259,7 +259,7 @@ class NanScoresError(ValueError):
     """Scores that are NaN, which have no rank."""
 
 
-def refuse_nan(first: int, rows: Array) -> None:
+def require_no_nan(first: int, rows: Array) -> None:
     """Refuse a block of queries with a NaN among its scores; ``first`` is the number of its first query."""
     # the least of numbers among which one is NaN is NaN: one pass without a copy
     if rows.size and np.isnan(rows.min()):

@@ -19,7 +19,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from workbench.metrics.blocks import CACHED, AnyScores, best_of_block, blocks, by_rows, refuse_nan
+from workbench.metrics.blocks import CACHED, AnyScores, best_of_block, blocks, by_rows, require_no_nan
 from workbench.records import Array, Judgements, Mask, Rows, Values
 
 # up to so many relevant items of a query are counted one by one; sorting the row is faster beyond
@@ -223,14 +223,14 @@ def _read_block(first: int, rows: Array, start: Rows, item: Rows, k: int) -> tup
     items, bounds = item[start[0] : start[-1]], start - start[0]
     each = zip(rows, pairwise(bounds.tolist()), strict=True)
     if rows.size <= CACHED:
-        refuse_nan(first, rows)
+        require_no_nan(first, rows)
         parts = [_count_not_below(row, items[a:b]) for row, (a, b) in each if a < b]
         return np.concatenate([np.zeros(0, np.int64), *parts]), *best_of_block(rows, k)
     from workbench.metrics import compiled  # slow to import
 
     not_below, *best, bad = compiled.read(rows, bounds, items, k, FEW)
     if bad:
-        refuse_nan(first, rows)
+        require_no_nan(first, rows)
     for row, (a, b) in each if np.diff(bounds).max() > FEW else ():
         if b - a > FEW:
             not_below[a:b] = _count_not_below(row, items[a:b])

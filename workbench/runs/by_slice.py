@@ -21,7 +21,7 @@ from workbench.progress import each
 from workbench.records import Mask, Measurement, MetricKey, Rows, Split, Values, require
 from workbench.registry import require_known
 from workbench.runs.fields import AllFields, field_extractors
-from workbench.runs.lists import KeptLists
+from workbench.runs.lists import SavedLists
 from workbench.runs.measure import evaluate_split
 from workbench.runs.result import Result
 from workbench.runs.saved_slices import slices_with_queries
@@ -111,7 +111,7 @@ def numbers_by_slice(
     """
     apart = gallery == "slice" or any(spec.startswith(WITHIN) for spec in by)
     lists = f"{run.name} has ranked lists, which rank among all items; a slice cannot be their gallery"
-    require(not (apart and isinstance(run.model, KeptLists)), lists)
+    require(not (apart and isinstance(run.model, SavedLists)), lists)
     whole = {label: pair for label, pair in measured.items() if _is_whole(pair[0].key)}
     split = run.split
     draws = Draws(split.own, len(split.image_ids), rounds)

@@ -34,7 +34,7 @@ from workbench.runs import store
 from workbench.runs.by_query import usual_numbers
 from workbench.runs.by_slice import Gallery, metrics_of, numbers_by_slice, slicing_of
 from workbench.runs.kinds import Evaluation
-from workbench.runs.lists import KeptLists
+from workbench.runs.lists import SavedLists
 from workbench.runs.measure import columns_of
 from workbench.runs.opening import describe_differences, open_results, open_runs, share_split
 from workbench.runs.result import Result
@@ -123,7 +123,7 @@ def _measure_missing(run: Result, keys: Sequence[str]) -> dict[str, tuple[Measur
     rows = {text: _metric_of_key(key) for text, key in parsed.items()}
     names = dict.fromkeys(["own", *(key.judgements for key in parsed.values())])
     require(
-        not isinstance(run.model, KeptLists),
+        not isinstance(run.model, SavedLists),
         f"{run.name} has lists that do not determine {', '.join(keys)}; compare other numbers",
         KeyError,
     )

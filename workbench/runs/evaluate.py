@@ -20,12 +20,12 @@ from workbench.runs.about import About
 from workbench.runs.by_query import changed_since
 from workbench.runs.by_slice import Gallery, slicing_of, with_slices
 from workbench.runs.kinds import Evaluation, Training, read_kind
-from workbench.runs.lists import KeptLists, known_numbers, open_lists
+from workbench.runs.lists import SavedLists, known_numbers, open_lists
 from workbench.runs.measure import measure
 from workbench.runs.model import EncoderModel, Model, Say, TrainedModel, silent
 from workbench.runs.models import find_run_folder, open_model
 from workbench.runs.opening import open_runs, require_same_rows
-from workbench.runs.own import Encodes, Ensemble, Joint, KeptVectors, is_object_model
+from workbench.runs.own import Encodes, Ensemble, Joint, SavedVectors, is_object_model
 from workbench.runs.pairs import MOST_HOURS, PairScorer
 from workbench.runs.qrels import with_ground_truth
 from workbench.runs.rerank import Reranked, Reranking, add_second_stage, first_stage, pair_models
@@ -244,7 +244,7 @@ def _measure_subject(subject: Subject, identity: Evaluation, about: About, round
     if left:
         note = f"not measured, since {split.name} has no judgements for it: {', '.join(left)}"
         split = replace(split, notes=(*split.notes, note))
-    if isinstance(model, KeptLists):
+    if isinstance(model, SavedLists):
         scores = by_rows(model.scores_of_split(image, text))
         measured = measurements, values
         measurements, values, note = known_numbers(model, scores, split, measured, names, judge)
@@ -351,7 +351,7 @@ def _subject_of_vectors(
     where: Where, images: Any, texts: Any, own: Any, scoring: Mapping[str, Any]
 ) -> Subject:
     """Return vectors in the order of the data, or with rows of their own."""
-    model: Model = KeptVectors()
+    model: Model = SavedVectors()
     part = target = None
     if where.data is not None:
         # images need not be there, of which nothing is read
@@ -376,7 +376,7 @@ def _subject_of_scores(where: Where, scores: Any, runs: Any, own: Any) -> Subjec
     """Return a matrix of scores, or ranked lists, in the order of the data, or with rows of their own."""
     split = target = None
     if where.data is not None:
-        split, target = read_data(KeptVectors(), where, where.unread)
+        split, target = read_data(SavedVectors(), where, where.unread)
     if runs is not None and split is not None:
         model, split, origin = open_lists(runs, split)
     else:

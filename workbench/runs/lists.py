@@ -37,7 +37,7 @@ from workbench.records import (
 from workbench.runs.measure import evaluate_split
 from workbench.runs.model import Say, silent
 from workbench.runs.run_files import LISTS, Placed, name_of, place_rows, read_pairs, sources_of
-from workbench.runs.scores import KeptScores, Sides, checked_file, read_ids
+from workbench.runs.scores import SavedScores, Sides, checked_file, read_ids
 from workbench.runs.store import LISTED, SCORES
 from workbench.runs.vector_files import file_origin, name_of_sources
 from workbench.runs.ways import WAYS, query_way
@@ -60,7 +60,7 @@ class Lists(NamedTuple):
     values: Values
 
 
-class KeptLists(KeptScores):
+class SavedLists(SavedScores):
     """Stands where ranked lists were made elsewhere.
 
     Args:
@@ -97,7 +97,7 @@ class KeptLists(KeptScores):
         return RowScores(make, shape)
 
     @classmethod
-    def read(cls, folder: Path) -> "KeptLists":
+    def read(cls, folder: Path) -> "SavedLists":
         """Read the lists that a run keeps.
 
         Raises:
@@ -191,7 +191,7 @@ def _fill_places(scores: RowScores, grades: RowScores, known: Array, floor: floa
     return RowScores(make, scores.shape)
 
 
-def open_lists(source: Any, split: Split) -> tuple[KeptScores, Split, dict[str, Any]]:
+def open_lists(source: Any, split: Split) -> tuple[SavedScores, Split, dict[str, Any]]:
     """Open ranked lists of a split's images and captions.
 
     Args:
@@ -223,12 +223,12 @@ def open_lists(source: Any, split: Split) -> tuple[KeptScores, Split, dict[str, 
             notes += rows.notes
     lists = {way: Lists(part.query, part.item, part.values) for way, part in parts.items()}
     ids = (split.image_ids, split.caption_ids)
-    model: KeptScores
+    model: SavedScores
     matrix = _as_matrix(lists, (len(ids[0]), len(ids[1])))
     if matrix is not None:
-        model = KeptScores(matrix, ids)
+        model = SavedScores(matrix, ids)
     else:
-        model = KeptLists(lists, ids)
+        model = SavedLists(lists, ids)
         notes += _notes_of(model)
     fields: dict[str, Any] = {"runs": origins}
     name = name_of_sources(dict(enumerate(part for _, part in sources_of(source))))
@@ -253,7 +253,7 @@ def _as_matrix(lists: Mapping[str, Lists], shape: tuple[int, int]) -> Array | No
     return i2t if np.array_equal(i2t, t2i) else None
 
 
-def _notes_of(model: KeptLists) -> Iterator[str]:
+def _notes_of(model: SavedLists) -> Iterator[str]:
     """Say how deep the lists are, and which queries and directions have none."""
     images, captions = map(len, model.ids)
     for way in WAYS:
@@ -278,18 +278,18 @@ def _notes_of(model: KeptLists) -> Iterator[str]:
             yield f"{count} of {whole} {words} have no list, first {ids[silent_queries[0]]!r}"
 
 
-def open_kept_scores(folder: Path) -> KeptScores:
+def open_saved_scores(folder: Path) -> SavedScores:
     """Open the scores or lists that a run keeps.
 
     Raises:
         FileNotFoundError: there are none. ChecksumError, ValueError: they are damaged.
     """
-    kind = KeptScores if (folder / SCORES).is_file() else KeptLists
+    kind = SavedScores if (folder / SCORES).is_file() else SavedLists
     return kind.read(folder)
 
 
 def known_numbers(
-    model: KeptLists, scores: RowScores, split: Split, measured: Measured, metrics: Sequence[str], judge: str
+    model: SavedLists, scores: RowScores, split: Split, measured: Measured, metrics: Sequence[str], judge: str
 ) -> tuple[list[Measurement], dict[str, Values], str]:
     """Keep the numbers that the lists determine.
 

@@ -31,7 +31,7 @@ from workbench.runs.adapters.sentences import SENTENCES
 from workbench.runs.build import build, facts_of, fit_makers
 from workbench.runs.config import Config
 from workbench.runs.kinds import Evaluation, read_kind
-from workbench.runs.lists import open_kept_scores
+from workbench.runs.lists import open_saved_scores
 from workbench.runs.model import EncoderModel, Model
 from workbench.runs.own import (
     ENCODE,
@@ -39,8 +39,8 @@ from workbench.runs.own import (
     PAIRED,
     Encodes,
     Ensemble,
-    KeptVectors,
     ObjectModel,
+    SavedVectors,
     encoding_methods,
     first_method,
 )
@@ -359,8 +359,8 @@ def _open_of_run(path: Path) -> Model:
 def _model_of_evaluation(path: Path, kind: Evaluation) -> Model:
     """Return the model of an evaluation without its second stage, or what stands for it."""
     if kind.scores or kind.runs or (path / runs.SCORES).is_file():
-        return open_kept_scores(path)
+        return open_saved_scores(path)
     if not kind.model:
-        return KeptVectors()
+        return SavedVectors()
     model = _open_by_name(kind.model, kind.pretrained, kind.random_weights)
     return _truncate(_add_prompts(model, kind.prompts), kind.truncate_dim)

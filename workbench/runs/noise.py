@@ -12,10 +12,10 @@ from torch.nn.functional import normalize
 
 from workbench.metrics.blocks import AnyScores, RowScores, by_rows
 from workbench.records import Array, Embedding, Split
-from workbench.runs.lists import KeptLists, known_numbers
+from workbench.runs.lists import SavedLists, known_numbers
 from workbench.runs.measure import evaluate_split
 from workbench.runs.model import EncoderModel, Model
-from workbench.runs.scores import KeptScores
+from workbench.runs.scores import SavedScores
 
 Contents = tuple[Model, Embedding, Embedding]
 
@@ -38,12 +38,12 @@ def add_noise(contents: Contents, split: Split, scores: AnyScores, amount: float
         return model, _blurred(image, amount, generator), _blurred(text, amount, generator)
     generator_of_scores = np.random.default_rng(seed)
     ids = split.image_ids, split.caption_ids
-    changed: KeptScores
-    if isinstance(model, KeptLists):
+    changed: SavedScores
+    if isinstance(model, SavedLists):
         lists = {}
         for way, part in model.lists.items():
             lists[way] = part._replace(values=_shifted(part.values, amount, generator_of_scores))
-        changed = KeptLists(lists, ids)
+        changed = SavedLists(lists, ids)
     else:
         rows = by_rows(scores)
         i2t = _shifted(rows.rows(), amount, generator_of_scores)
@@ -51,7 +51,7 @@ def add_noise(contents: Contents, split: Split, scores: AnyScores, amount: float
         if not isinstance(scores, np.ndarray):
             t2i = _shifted(rows.T.rows(), amount, generator_of_scores)
             values = RowScores(lambda row, item: i2t[row][:, item], i2t.shape, other=by_rows(t2i))
-        changed = KeptScores(values, ids)
+        changed = SavedScores(values, ids)
         changed.directed = model.directed
     return changed, *changed.embed(changed.source(split))
 
@@ -65,7 +65,7 @@ def measure_lists(contents: Contents, split: Split) -> dict[str, Any]:
         split: that was embedded.
     """
     model, image, text = contents
-    if not isinstance(model, KeptLists):
+    if not isinstance(model, SavedLists):
         return {}
     scores = by_rows(model.scores_of_split(image, text))
     measured = evaluate_split(scores, split, strict=False)

@@ -30,7 +30,7 @@ from workbench.runs.models import find_run_folder, load_model, read_config
 from workbench.runs.qrels import with_ground_truth
 from workbench.runs.result import Contents, Result
 from workbench.runs.same_data import differing_facts, facts_of
-from workbench.runs.scores import KeptScores, checked_file
+from workbench.runs.scores import SavedScores, checked_file
 from workbench.runs.spellings import typed_settings
 from workbench.runs.store import BARE, verify_files
 from workbench.runs.target import Target
@@ -267,7 +267,7 @@ def _open(name: str, root: str, images: int, target: Target | None) -> Result:
     place = folder / runs.EVALUATIONS / target.name if target else folder
     results = run.evaluations.get(target.name, {}) if target else run.results
     by_query = ByQuery.read(place)
-    split = _with_kept_units(split, by_query, images)
+    split = _with_saved_units(split, by_query, images)
     changes = by_query.changes(split, part=bool(images)) if by_query else ""
     # vectors that came without their model cannot be made again
     without_model = isinstance(kind, Evaluation) and not kind.model
@@ -312,7 +312,7 @@ def _read_data(
     if isinstance(kind, Evaluation):
         on = target or (Target(**kind.target) if kind.target else None)
         if on is None and folder is not None:
-            split = _kept_split(folder, kind.data)
+            split = _saved_split(folder, kind.data)
             return split.first(images) if images else split, kind.name
         on = on or Target(data=kind.data)
         own = find_run_folder(kind.model) if kind.model else None
@@ -327,7 +327,7 @@ def _read_data(
     return split, config.objective.name
 
 
-def _with_kept_units(split: Split, by_query: ByQuery | None, images: int) -> Split:
+def _with_saved_units(split: Split, by_query: ByQuery | None, images: int) -> Split:
     """Return a split of data that have no name with the units by which its own scores were measured."""
     kept = by_query.drawn_with if by_query else None
     if kept is None or images or split.benchmark is not None:
@@ -341,7 +341,7 @@ def _with_note(split: Split, note: str) -> Split:
     return replace(split, notes=(*split.notes, note))
 
 
-def _kept_split(folder: Path, name: str) -> Split:
+def _saved_split(folder: Path, name: str) -> Split:
     """Return the captions that a run kept of data that have no name, without the images."""
     files = [folder / runs.CAPTIONS, folder / "embeddings" / "image_ids.parquet"]
     verify_files(folder, *files)
@@ -356,10 +356,10 @@ def _contents(folder: Path | None, split: Split, own: bool = True) -> Contents:
     """
     model = load_model(folder or "")
     sides = list[Embedding]()
-    if folder and own and not model.extras and not isinstance(model, KeptScores):
+    if folder and own and not model.extras and not isinstance(model, SavedScores):
         for side, ids in (("image", split.image_ids), ("text", split.caption_ids)):
-            embedding = _kept_embedding(model.embed_dim, folder, side, ids)
-            other = _kept_embedding(model.embed_dim, folder, side, ids, "_t2i")
+            embedding = _saved_embedding(model.embed_dim, folder, side, ids)
+            other = _saved_embedding(model.embed_dim, folder, side, ids, "_t2i")
             if embedding and other:
                 embedding, model.directed = TwoWays.from_directions(embedding, other), True
             sides += [embedding] if embedding else []
@@ -375,7 +375,7 @@ def _contents(folder: Path | None, split: Split, own: bool = True) -> Contents:
     return model, *model.embed(model.source(split))
 
 
-def _kept_embedding(
+def _saved_embedding(
     width: int | None, folder: Path, side: str, ids: Sequence[str], way: str = ""
 ) -> Embedding | None:
     table, vectors = (folder / "embeddings" / f"{side}{end}" for end in ("_ids.parquet", f"{way}.npy"))

@@ -18,7 +18,7 @@ PAIR_SCORES = "(N,) numbers are needed, one a pair"
 SCORES = "(I, T) numbers are needed, a row an image and a column a text"
 
 
-def unit_vectors(output: Any, method: str, items: Sequence[str]) -> Tensor:
+def as_unit_vectors(output: Any, method: str, items: Sequence[str]) -> Tensor:
     """Read vectors and bring them to length 1.
 
     Args:
@@ -32,7 +32,7 @@ def unit_vectors(output: Any, method: str, items: Sequence[str]) -> Tensor:
     Raises:
         TypeError, ValueError: as ``vectors``, or a vector is zero; the message names it.
     """
-    numbers = vectors(output, method, items)
+    numbers = as_vectors(output, method, items)
     _require_rows((numbers != 0).any(1).tolist(), "zeros alone, which have no direction,", method, items)
     # in double precision neither large nor small numbers lose their length
     exact = numbers.double()
@@ -40,7 +40,7 @@ def unit_vectors(output: Any, method: str, items: Sequence[str]) -> Tensor:
     return unit.float()
 
 
-def vectors(output: Any, method: str, items: Sequence[str]) -> Tensor:
+def as_vectors(output: Any, method: str, items: Sequence[str]) -> Tensor:
     """Read vectors, of any length.
 
     Args:
@@ -77,7 +77,7 @@ def _axes(output: Any) -> int:
     return int(getattr(output, "ndim", 0))
 
 
-def several_vectors(output: Any, method: str, items: Sequence[str]) -> Embedding:
+def as_several_vectors(output: Any, method: str, items: Sequence[str]) -> Embedding:
     """Read several vectors an item, of any length.
 
     Args:
@@ -130,7 +130,7 @@ def _require_rows(fine: Iterable[Any], wrong: str, method: str, items: Sequence[
     require(not first, f"{method}() gave {wrong} for {first}")
 
 
-def score_matrix(output: Any, method: str, images: int, texts: int) -> Array:
+def as_score_matrix(output: Any, method: str, images: int, texts: int) -> Array:
     """Read scores.
 
     Args:
@@ -158,7 +158,7 @@ def score_matrix(output: Any, method: str, images: int, texts: int) -> Array:
     return matrix
 
 
-def score_list(output: Any, method: str, pairs: int) -> Array:
+def as_score_list(output: Any, method: str, pairs: int) -> Array:
     """Read scores of pairs.
 
     Args:

@@ -24,12 +24,12 @@ from workbench.records import Array, Embedding, Rows, require
 from workbench.registry import require_list
 from workbench.runs.model import Model, Say, silent
 from workbench.runs.outputs import (
+    as_score_matrix,
+    as_several_vectors,
+    as_unit_vectors,
+    as_vectors,
     checked_parts,
     is_several,
-    score_matrix,
-    several_vectors,
-    unit_vectors,
-    vectors,
 )
 from workbench.runs.scoring import score_split
 from workbench.runs.ways import WAYS, Instruction, TwoWays, Way, instructions, one_way
@@ -237,7 +237,7 @@ class ObjectModel(OwnModel):
             output = call_scorer(
                 self.subject.scores, f"{self.name}.scores", image, text, remedy=OF_EMBEDDINGS
             )
-        return score_matrix(output, f"{self.name}.scores", len(image), len(text))
+        return as_score_matrix(output, f"{self.name}.scores", len(image), len(text))
 
     @torch.no_grad()
     def _embed_items(
@@ -271,17 +271,17 @@ class ObjectModel(OwnModel):
 
     def _read_output(self, output: Any, method: str, names: Sequence[str]) -> Embedding:
         """Return what a method gave, as an embedding on the processor."""
-        read = unit_vectors if self.of_unit_length else vectors
+        read = as_unit_vectors if self.of_unit_length else as_vectors
         if self.truncate_dim:
             output = self._cut_vectors(output, method, names)
         if is_several(output):
-            output = several_vectors(output, method, names)
+            output = as_several_vectors(output, method, names)
         if not isinstance(output, Embedding):
             return Embedding(read(output, method, names))
         if output.parts is not None and not self.scores_itself:
             # means of several vectors are not what is compared, and need no direction
             self.scorer, self.of_unit_length = self.scorer or MaxSim(), False
-            read = vectors
+            read = as_vectors
         mean = read(output.mean, method, names)
         return checked_parts(replace(output.in_float32(mean.device), mean=mean), method, names)
 
@@ -290,7 +290,7 @@ class ObjectModel(OwnModel):
         several = is_several(output) or isinstance(output, Embedding)
         lacks = f"truncate_dim: {self.name}.{method}() gives more than one vector an item; leave it out"
         require(not several, lacks)
-        numbers = vectors(output, method, names)
+        numbers = as_vectors(output, method, names)
         whole = numbers.shape[1]
         most = f"truncate_dim is {self.truncate_dim}, and {self.name}.{method}() gives {whole} numbers"
         require(self.truncate_dim <= whole, f"{most}; give at most so many")
@@ -333,7 +333,7 @@ def read_loose_image(image: Image.Image) -> Image.Image:
     return read_image(image, "a loose image")
 
 
-class KeptVectors(Model):
+class SavedVectors(Model):
     """Stands where vectors were made elsewhere, and what made them is not there.
 
     Args:

@@ -29,7 +29,7 @@ from workbench.progress import Task
 from workbench.records import Array, Embedding, Rows, require
 from workbench.registry import require_list
 from workbench.runs.model import Say, silent
-from workbench.runs.outputs import score_list, score_matrix
+from workbench.runs.outputs import as_score_list, as_score_matrix
 from workbench.runs.own import OwnModel, call_scorer, read_loose_image
 from workbench.training.batches import Source
 
@@ -159,7 +159,7 @@ class PairModel(OwnModel):
         require_list("texts", texts)
         return Items.from_opener(lambda row: texts[row], np.arange(len(texts)))
 
-    def kept_scores(self) -> PairScores | None:
+    def score_store(self) -> PairScores | None:
         """Return where scores are kept; ``None`` = nowhere."""
         identity = str(getattr(self.subject, "identity", ""))
         if not (identity or self.folder):
@@ -243,7 +243,7 @@ class PairModel(OwnModel):
 
     def _session(self, image: Embedding, text: Embedding) -> "_Session":
         if isinstance(image, Items) and isinstance(text, Items):
-            return _Session(self.kept_scores(), image, text)
+            return _Session(self.score_store(), image, text)
         raise TypeError(f"{self.name} scores images and texts, and no vectors")
 
     def _score_rows(self, session: "_Session", rows: Rows) -> Array:
@@ -286,14 +286,14 @@ class PairModel(OwnModel):
         with torch.no_grad(), devices.in_precision(self._place, self.precision):
             sides = session.opened(rows), session.texts.read(items)
             output = call_scorer(self.subject.score, f"{self.name}.score", *sides, remedy=OF_PAIRS)
-        return score_list(output, f"{self.name}.score", len(rows))
+        return as_score_list(output, f"{self.name}.score", len(rows))
 
     def _matrix(self, session: "_Session", rows: Rows, items: Rows) -> Array:
         """Return ``(n, m)`` scores of some images with some texts."""
         with torch.no_grad(), devices.in_precision(self._place, self.precision):
             sides = session.opened(rows), session.texts.read(items)
             output = call_scorer(self.subject.scores, f"{self.name}.scores", *sides, remedy=OF_LISTS)
-        return score_matrix(output, f"{self.name}.scores", len(rows), len(items))
+        return as_score_matrix(output, f"{self.name}.scores", len(rows), len(items))
 
     def _count_missing(self, session: "_Session") -> int:
         """Return how many pairs of a split have no score that is kept."""

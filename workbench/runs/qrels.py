@@ -90,7 +90,7 @@ def ground_truth(split: Split, way: str, judgements: str, *, graded: bool = Fals
     return table.sort_values("row", kind="stable").drop(columns="row").reset_index(drop=True)
 
 
-def kept_ground_truth(split: Split) -> pd.DataFrame:
+def saved_ground_truth(split: Split) -> pd.DataFrame:
     """Return the judgements ``"qrels"`` of a split as ``with_ground_truth`` reads them, both directions by
     name.
     """

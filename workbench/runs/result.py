@@ -33,7 +33,7 @@ from workbench.runs.model import WHOLE, EncoderModel, Model, TrainedModel
 from workbench.runs.noise import add_noise, measure_lists
 from workbench.runs.place import runs_folder
 from workbench.runs.qrels import NAME as QRELS
-from workbench.runs.qrels import ground_truth, kept_ground_truth
+from workbench.runs.qrels import ground_truth, saved_ground_truth
 from workbench.runs.resolve import choosing_metric
 from workbench.runs.run_files import DEPTH, GRADES, LISTS, best_pairs, write_pairs
 from workbench.runs.same_data import facts_of
@@ -453,7 +453,7 @@ class Result:
         if isinstance(self.run, Evaluation):
             write_table(path / runs.CAPTIONS, caption_table(split))
             if QRELS in split.judgements:
-                write_table(path / runs.QRELS, kept_ground_truth(split))
+                write_table(path / runs.QRELS, saved_ground_truth(split))
             write_model(path, self)
         elif isinstance(model, TrainedModel):
             write_json(path / runs.STATES, {name: maker.state() for name, maker in model.makers.items()})

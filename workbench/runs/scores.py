@@ -27,7 +27,7 @@ from workbench.io import NUMPY_ERRORS, read_array, reading_errors, replacing, re
 from workbench.metrics.blocks import AnyScores, by_rows
 from workbench.records import Array, Embedding, Rows, Split, require
 from workbench.runs.model import WHOLE, Say, silent
-from workbench.runs.own import KeptVectors
+from workbench.runs.own import SavedVectors
 from workbench.runs.pairs import Items
 from workbench.runs.store import SCORES, verify_files
 from workbench.runs.vector_fields import IDS, Field, fields_of
@@ -281,7 +281,7 @@ def _origin_of_scores(source: Any, values: Array) -> dict[str, str]:
     return {"checksum": digest.hexdigest()}
 
 
-def open_scores(source: Any, split: Split | None, own: Any) -> "tuple[KeptScores, Split, dict[str, Any]]":
+def open_scores(source: Any, split: Split | None, own: Any) -> "tuple[SavedScores, Split, dict[str, Any]]":
     """Open scores in the order of a split.
 
     Args:
@@ -302,10 +302,10 @@ def open_scores(source: Any, split: Split | None, own: Any) -> "tuple[KeptScores
     fields: dict[str, Any] = {"scores": _origin_of_scores(source, matrix.values)}
     name = name_of_sources({"scores": source})
     fields |= {"name": name} if name else {}
-    return KeptScores(matrix.in_order(split), (split.image_ids, split.caption_ids)), split, fields
+    return SavedScores(matrix.in_order(split), (split.image_ids, split.caption_ids)), split, fields
 
 
-class KeptScores(KeptVectors):
+class SavedScores(SavedVectors):
     """Stands where scores were made elsewhere, and what made them is not there. It embeds nothing: an item is
     its row.
 
@@ -324,7 +324,7 @@ class KeptScores(KeptVectors):
         self.ids = ids
 
     @classmethod
-    def read(cls, folder: Path) -> "KeptScores":
+    def read(cls, folder: Path) -> "SavedScores":
         """Read the scores that a run keeps.
 
         Raises:
@@ -380,14 +380,14 @@ def write_model(folder: Path, result: Any) -> None:
     """
     model, split = result.model, result.split
     model.write(folder)
-    if not model.scores_itself or result.run.model or isinstance(model, KeptScores):
+    if not model.scores_itself or result.run.model or isinstance(model, SavedScores):
         return
     require(
         not model.directed,
         f"{model.name} scores pairs by direction and has no name by which it is opened again; save it as "
         "my_file.py and give it as my_file:Name",
     )
-    KeptScores(result.any_scores(), (split.image_ids, split.caption_ids)).write(folder)
+    SavedScores(result.any_scores(), (split.image_ids, split.caption_ids)).write(folder)
 
 
 def checked_file(folder: Path, name: str) -> Path:

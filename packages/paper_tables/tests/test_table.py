@@ -451,7 +451,7 @@ def test_the_table_of_a_grid_takes_what_was_typed_for_the_grid(tmp_path):
     call = CliRunner().invoke(app, ["table", str(path), "--root", str(root)])
     assert call.exit_code == 2
     assert "1 run of it with other -p" in call.output
-    parameters.keep_words(root, "losses", {"train_images": "7", "seed": "0"}, paper=False)
+    parameters.save_typed_words(root, "losses", {"train_images": "7", "seed": "0"}, paper=False)
     call = CliRunner().invoke(app, ["table", str(path), "--root", str(root)])
     assert call.exit_code == 3
     assert "As the grid was run last: -p seed=0 -p train_images=7." in call.output

@@ -13,7 +13,7 @@ from PIL import Image
 from tests.views.explorer.toys import hand_space, toy_space, toy_spaces
 from workbench.records import Embedding
 from workbench.runs.models import own_model
-from workbench.runs.own import KeptVectors
+from workbench.runs.own import SavedVectors
 from workbench.runs.preview import preview_model
 from workbench.runs.result import Result
 from workbench.views.explorer.engine import Engine
@@ -242,7 +242,7 @@ def test_answers_are_plain_json(engine, long):
 def kept():
     """Vectors without their model beside a run that has one."""
     run, other = toy_spaces(images=6)
-    return Engine([Result("kept", run.split, lambda: (KeptVectors(), other.image, other.text)), run])
+    return Engine([Result("kept", run.split, lambda: (SavedVectors(), other.image, other.text)), run])
 
 
 @pytest.mark.parametrize("kind", ["image", "caption"])

@@ -14,7 +14,7 @@ from PIL import Image
 
 from tests.views.explorer.toys import hand_space, toy_spaces
 from workbench.runs.models import own_model
-from workbench.runs.own import KeptVectors
+from workbench.runs.own import SavedVectors
 from workbench.runs.preview import preview_model
 from workbench.runs.result import Result
 from workbench.views.explorer.explorer import Explorer
@@ -289,7 +289,7 @@ def test_a_page_without_a_question_answers_what_the_runs_disagree_on(tmp_path: P
 
 def test_vectors_that_cannot_be_asked_are_refused_before_a_page_is_written(tmp_path: Path):
     run = toy_spaces(12, runs=1)[0]
-    kept = Explorer([Result("mine", run.split, lambda: (KeptVectors(), run.image, run.text))])
+    kept = Explorer([Result("mine", run.split, lambda: (SavedVectors(), run.image, run.text))])
     with pytest.raises(ValueError, match="a striped zebra"):
         kept.to_html(tmp_path / "page.html", questions=["a striped zebra"])
     assert list(tmp_path.iterdir()) == []

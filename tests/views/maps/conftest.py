@@ -8,7 +8,7 @@ import torch
 from PIL import Image
 
 from workbench.records import Embedding, Split
-from workbench.runs.own import KeptVectors
+from workbench.runs.own import SavedVectors
 from workbench.runs.result import Result
 
 HOSTILE = (
@@ -43,4 +43,4 @@ def space(tmp_path):
         level=np.tile([1, 2], 12), chain=np.repeat(np.arange(12), 2),
     )  # fmt: skip
     image, text = Embedding(torch.from_numpy(vectors[:12])), Embedding(torch.from_numpy(vectors[12:]))
-    return Result("toy", split, lambda: (KeptVectors(), image, text), tmp_path / "run")
+    return Result("toy", split, lambda: (SavedVectors(), image, text), tmp_path / "run")

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from workbench.records import Embedding
-from workbench.runs.own import KeptVectors
+from workbench.runs.own import SavedVectors
 from workbench.views.maps import coordinates, space_map
 from workbench.views.maps.space_map import map_runs, metrics, space_change
 
@@ -56,7 +56,7 @@ def part(space, captions):
     split = replace(space.split.first(1), own=np.zeros(len(captions), dtype=np.int64), **names, **nothing)
     image, text = space.image.mean[:1], space.text.mean[captions]
     return replace(
-        space, split=split, load=lambda: (KeptVectors(), Embedding(image), Embedding(text)), folder=None
+        space, split=split, load=lambda: (SavedVectors(), Embedding(image), Embedding(text)), folder=None
     )
 
 

@@ -79,6 +79,6 @@ def open_in_library(kind: str, name: str) -> Any:
     """
     sentences = import_optional(SENTENCES, "sentences")
     opening = reading_errors(name, f"cannot be opened by {SENTENCES}", Exception)
-    with opening, text_models.refusing_code(name), hub_access(name):
+    with opening, text_models.explaining_untrusted_code(name), hub_access(name):
         trusted = text_models.TRUSTED.get()
         return getattr(sentences, kind)(name, device="cpu", trust_remote_code=trusted)
