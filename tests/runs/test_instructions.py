@@ -112,6 +112,46 @@ def test_a_result_by_direction_is_saved_opened_and_compared(split, tmp_path):
     assert "rsum" in wb.compare(opened, other).text_table().index
 
 
+class Directed:
+    """Vectors by the content of an item and by the direction."""
+
+    def encode_image(self, images, *, direction):
+        seeds = [int(1000 * np.asarray(image).mean()) for image in images]
+        return [numbers(1, seed + len(direction) + (direction == "t2i"))[0] for seed in seeds]
+
+    def encode_text(self, texts):
+        return [numbers(1, len(text))[0] for text in texts]
+
+
+class Distance(Directed):
+    """Scores of its own, which are not the cosine."""
+
+    def encode_image(self, images):
+        return super().encode_image(images, direction="i2t")
+
+    def scores(self, image, text):
+        return -torch.cdist(image.mean, text.mean)
+
+
+class Brightness:
+    """Scores pairs."""
+
+    def score(self, images, texts):
+        pairs = zip(images, texts, strict=True)
+        return [np.asarray(image).mean() % 7 - len(text) % 5 for image, text in pairs]
+
+
+@pytest.mark.parametrize("first", [Directed(), Distance()], ids=lambda model: type(model).__name__)
+def test_a_first_stage_without_a_name_scores_as_it_did_when_its_run_is_opened(first, tmp_path):
+    data = {"name": "scenes", "size": 4}
+    result = wb.evaluate(first, data, rerank=2, reranker="tests.runs.test_instructions:Brightness", rounds=0)
+    result.save(tmp_path / "run")
+    (opened,) = wb.open_runs([str(tmp_path / "run")])
+    for turn in (lambda scores: scores, lambda scores: scores.T):
+        before, after = (turn(which.any_scores()).rows() for which in (result, opened))
+        np.testing.assert_allclose(after, before, atol=1e-5)
+
+
 @pytest.mark.parametrize("model", [Prompted(), TakesPrompt()], ids=["before the text", "given"])
 def test_a_prompt_is_read_with_the_queries_of_its_direction_alone(split, model):
     prompts = {"t2i": "Find an image of: "}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -9,9 +10,11 @@ import pytest
 import torch
 import transformers
 from PIL import Image
+from typer.testing import CliRunner
 
 import workbench as wb
 from tests import tiny_matching as tiny
+from workbench.cli import app
 from workbench.records import Split
 from workbench.runs.adapters.yes_no import YesNo
 from workbench.runs.models import open_model
@@ -86,6 +89,37 @@ def test_a_language_model_with_vision_is_asked_with_any_prompt(folders, prompt):
     scores = model.scores(model.embed_images(IMAGES), model.embed_texts(TEXTS))
     expected = by_library("answering", folder, prompt or model.subject.prompt)
     np.testing.assert_allclose(scores, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("second", [False, True])
+def test_a_question_is_asked_by_the_command_and_by_the_run_that_it_wrote(folders, tmp_path, second):
+    folder, out, question = str(folders["answering"]), tmp_path / "run", "show {text} ?"
+    stages = ["scenes:scenes", "--rerank", "2", "--reranker", folder] if second else [folder]
+    prompts = ["--prompts", json.dumps({"question": question})]
+    words = [*prompts, "--data", "scenes", "-p", "data.size=2", "--device", "cpu", "--out", str(out)]
+    done = CliRunner().invoke(app, ["evaluate", "--model", *stages, *words])
+    assert done.exit_code == 0, done.output
+    (opened,) = wb.open_runs([str(out)])
+    asked = opened.model.second if second else opened.model
+    assert asked.subject.prompt == question
+    rows, items = np.arange(3), np.arange(3)
+    scores = asked.pair_scores(asked.embed_images(IMAGES), asked.embed_texts(TEXTS), rows, items)
+    expected = np.diag(by_library("answering", folders["answering"], question))
+    np.testing.assert_allclose(scores, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("kind", "prompts", "message"),
+    [
+        ("answering", {"question": "show"}, "has no {text}"),
+        ("answering", {"t2i": "find "}, '"question"'),
+        ("blip", {"question": "show {text} ?"}, "and others none"),
+    ],
+)
+def test_a_prompt_that_no_pair_scorer_takes_is_refused_in_one_line(folders, kind, prompts, message):
+    with pytest.raises(ValueError, match=message) as refused:
+        open_model(str(folders[kind]), device="cpu", prompts=prompts)
+    assert "\n" not in str(refused.value)
 
 
 def test_a_cross_encoder_of_sentence_transformers_gives_its_own_scores(folders, tmp_path):

@@ -97,6 +97,17 @@ def test_what_cannot_be_cut_says_why(data, model, width, what):
 
 
 @pytest.mark.filterwarnings("ignore")
+def test_evaluate_opens_a_model_as_open_model_does(data):
+    result = wb.evaluate(Nested(), data, truncate_dim=2, trust_remote_code=True, rounds=0)
+    assert result.config["truncate_dim"] == 2
+    np.testing.assert_array_equal(
+        result.scores, wb.evaluate(open_model(Nested(), truncate_dim=2), data, rounds=0).scores
+    )
+    with pytest.raises(ValueError, match="truncate_dim=2 belongs to a model"):
+        wb.evaluate(scores=result.scores, data=data, truncate_dim=2)
+
+
+@pytest.mark.filterwarnings("ignore")
 def test_a_model_of_sentence_transformers_is_cut_as_by_its_library_and_opened_so_again(tmp_path, monkeypatch):
     clip = saved(tmp_path / "clip", APART["CLIP"][0])
     folder = sentences(tmp_path / "both", clip, images=True)

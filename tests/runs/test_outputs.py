@@ -9,8 +9,8 @@ import torch
 from PIL import Image
 
 import workbench as wb
-from workbench.runs.evaluate import notes_of
 from workbench.runs.models import open_model
+from workbench.runs.scoring import notes_of
 
 
 class Output(dict):

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+import time
+
 import numpy as np
 import pytest
 from PIL import Image
@@ -163,6 +168,44 @@ def test_a_killed_evaluation_goes_on_and_ends_equal(tmp_path, monkeypatch):
         assert third.asked == []
 
 
+KILLED = """
+import os
+import workbench as wb
+from tests.runs.test_pairs import Pairwise, data
+from workbench.runs import pairs
+
+pairs.WRITE_SECONDS = 0
+
+class Dies(Pairwise):
+    identity = "pairs of a process that dies"
+
+    def score(self, images, texts):
+        scores = super().score(images, texts)
+        if len(self.asked) > LIMIT:
+            os._exit(9)
+        return scores
+
+result = wb.evaluate(Dies(), data(), rounds=0)
+print(len(result.model.subject.asked), *result.scores.ravel())
+"""
+
+
+@pytest.mark.slow
+def test_a_process_that_dies_leaves_scores_with_which_the_next_one_goes_on(tmp_path):
+    environment = os.environ | {"WORKBENCH_CACHE": str(tmp_path)}
+
+    def run(limit: int) -> subprocess.CompletedProcess[str]:
+        program = KILLED.replace("LIMIT", str(limit))
+        words = [sys.executable, "-c", program]
+        return subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+
+    assert run(300).returncode == 9
+    asked, *scores = run(10**9).stdout.split()
+    assert int(asked) < SIZE * SIZE * EACH
+    whole = wb.evaluate(Pairwise(), data(), rounds=0).scores
+    np.testing.assert_array_equal(np.array(scores, np.float32), whole.ravel())
+
+
 def test_scores_of_pairs_serve_other_depths_and_other_parts_of_the_data():
     wb.evaluate(Noise(), data(), rerank=4, reranker=Named(), rounds=0)
     deeper = Named()
@@ -226,6 +269,25 @@ def test_the_cost_is_told_within_a_third_before_it_begins(costs, monkeypatch):
     amount, unit = line.rsplit("about ", 1)[1].split()
     estimate = float(amount) * {"s": 1, "min": 60, "h": 3600}[unit]
     assert estimate == pytest.approx(clock.seconds - began, rel=0.3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("call", [0.0, 0.02])
+def test_the_cost_is_told_within_a_third_by_a_clock_that_nobody_holds(call):
+    told = []
+
+    class Sleeps(Pairwise):
+        def score(self, images, texts):
+            time.sleep(call + 0.001 * len(images))
+            return super().score(images, texts)
+
+    model = pairs.PairModel(Sleeps(), "sleeps")
+    split = data(40)
+    image, text = model.embed(model.source(split))
+    model.scores_of_split(image, text, say=lambda line: told.append((line, time.perf_counter())))
+    ended = time.perf_counter()
+    ((line, began),) = told
+    assert float(line.split()[-2]) == pytest.approx(ended - began, rel=0.3)
 
 
 def test_the_cost_of_a_second_stage_counts_the_images_that_it_prepares(monkeypatch):

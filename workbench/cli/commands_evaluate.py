@@ -51,7 +51,7 @@ from workbench.records import require
 from workbench.runs import store as runs
 
 Prompts = Annotated[
-    str, typer.Option(help="What queries are encoded with, by direction, as JSON of t2i and i2t.")
+    str, typer.Option(help="What queries are encoded with, as JSON of t2i and i2t, or the question of pairs.")
 ]
 TruncateDim = Annotated[
     int, typer.Option(help="Compare so many first numbers of each vector (Matryoshka); 0 = all.")
@@ -148,8 +148,9 @@ def _evaluate(
     device, precision, trusted = computing
     wb.use_device(device, precision)
     (root, as_json), out = written, how["pairs_in"]
-    models, (vectors, scores, lists) = others
-    named = _model_options(*models)
+    (*models, prompts), (vectors, scores, lists) = others
+    of_queries, how["prompts"] = _read_prompts(prompts, how["reranker"])
+    named = _model_options(*models, of_queries)
     _require_one_kind(run, bool(named or any(vectors) or scores or lists), how)
     targets = _targets(*data, needed=not run)
     with text_models.trusting_code(trusted):
@@ -245,8 +246,20 @@ def _source_options(vectors: tuple[str, str], scores: list[str], lists: list[str
     return every + [{"runs": sources} for sources in runs_of(lists)]
 
 
+def _read_prompts(prompts: str, reranker: str) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the prompts of models, and the question of what re-ranks."""
+    from workbench.runs.ways import prompts_of_stages
+
+    values = parse_json(prompts, f"--prompts {prompts!r:.60}", "is not JSON") if prompts else None
+    return prompts_of_stages(values, reranker)
+
+
 def _model_options(
-    models: list[str] | None, pretrained: str, random_weights: bool, truncate_dim: int, prompts: str
+    models: list[str] | None,
+    pretrained: str,
+    random_weights: bool,
+    truncate_dim: int,
+    prompts: dict[str, str],
 ) -> list[dict[str, Any]]:
     """Return the models that were named, each as ``wb.open_model`` takes it."""
     models = models or []
@@ -255,7 +268,6 @@ def _model_options(
     for name, value in how.items():
         require(models or not value, f"--{name.replace('_', '-')} belongs to --model; name one")
     how["pretrained"] = pretrained
-    how["prompts"] = parse_json(prompts, f"--prompts {prompts!r:.60}", "is not JSON") if prompts else None
     return [{"model": model, **how} for model in models]
 
 

@@ -9,12 +9,11 @@ from typing import Any, NamedTuple
 import torch
 
 from workbench import metrics as registry
-from workbench.formatting import format_count
 from workbench.metrics import hierarchy
 from workbench.metrics.blocks import by_rows
 from workbench.metrics.intervals import ROUNDS
 from workbench.records import Embedding, Measurement, Split, require
-from workbench.registry import check_arguments, class_of
+from workbench.registry import check_arguments
 from workbench.runs import store
 from workbench.runs.about import About
 from workbench.runs.by_query import changed_since
@@ -25,7 +24,7 @@ from workbench.runs.measure import measure
 from workbench.runs.model import EncoderModel, Model, Say, TrainedModel, silent
 from workbench.runs.models import find_run_folder, open_model
 from workbench.runs.opening import open_runs, require_same_rows
-from workbench.runs.own import Encodes, Ensemble, Joint, SavedVectors, is_object_model
+from workbench.runs.own import Encodes, Ensemble, Joint, SavedVectors
 from workbench.runs.pairs import MOST_HOURS, PairScorer
 from workbench.runs.qrels import with_ground_truth
 from workbench.runs.rerank import Reranked, Reranking, add_second_stage, first_stage, pair_models
@@ -33,7 +32,7 @@ from workbench.runs.rescoring import rescore
 from workbench.runs.resolve import check_measured
 from workbench.runs.result import Result
 from workbench.runs.scores import open_scores
-from workbench.runs.scoring import note_of, require_one_width, require_several, scoring_of
+from workbench.runs.scoring import note_of, notes_of, require_one_width, require_several, scoring_of
 from workbench.runs.spellings import name_of
 from workbench.runs.target import Target
 from workbench.runs.vector_files import (
@@ -45,9 +44,9 @@ from workbench.runs.vector_files import (
     read_both,
     split_of_rows,
 )
-from workbench.runs.where import Where, data_of, read_data, require_unread
+from workbench.runs.ways import prompts_of_stages
+from workbench.runs.where import Where, data_of, read_data, require_one_subject, require_unread
 from workbench.training import computing_threads
-from workbench.training.batches import Source
 
 AnyModel = Model | Result | Encodes | PairScorer | str | Path
 
@@ -74,9 +73,16 @@ class Subject(NamedTuple):
 
 
 # options by which models are opened
-OF_MODELS = ("pretrained", "random_weights", "prompts", "device", "precision")
+OF_MODELS = (
+    *("pretrained", "random_weights", "prompts", "truncate_dim", "trust_remote_code"),
+    *("device", "precision"),
+)
+# some of them are of what re-ranks as well
+OF_RERANKERS = ("prompts", "trust_remote_code", "device", "precision")
 # what is asked of an evaluation
-ASKED = ("split", "precision", "judge", "metrics")
+ASKED = ("split", "precision", "judge", "metrics", "by", "gallery")
+# what models have made, and what belongs to it
+SOURCES = ("images", "texts", "scores", "runs", "own", "qrels")
 # fields of a configuration by which a trained model scores, and what re-ranks
 Scoring = tuple[Mapping[str, Any], Reranking]
 
@@ -97,6 +103,8 @@ def evaluate(  # noqa: PLR0913
     pretrained: str = "",
     random_weights: bool = False,
     prompts: Mapping[str, str] | None = None,
+    truncate_dim: int = 0,
+    trust_remote_code: bool = False,
     device: str = "",
     precision: str = "",
     scoring: Mapping[str, Any] | None = None,
@@ -137,7 +145,9 @@ def evaluate(  # noqa: PLR0913
             called ``qrels:...``.
         pretrained: of the model, see ``open_model``.
         random_weights: see there.
-        prompts: see there.
+        prompts: see there; where a reranker is named, a question is asked by that.
+        truncate_dim: see there.
+        trust_remote_code: see there; also of a reranker.
         device: see there.
         precision: see there.
         scoring: fields of the configuration by which a model that was trained here scores in place of those
@@ -176,27 +186,48 @@ def evaluate(  # noqa: PLR0913
     >>> evaluate(images=vectors, texts=vectors[[0, 0, 1, 2]], own=[0, 0, 1, 2])["t2i/R@1"]
     1.0
     """
-    check_measured(metrics, judge, rounds)
-    about, stages = About(name, tags, note), (scoring or {}, Reranking(rerank, reranker, combine, weight))
-    how = dict(zip(OF_MODELS, (pretrained, random_weights, prompts, device, precision), strict=True))
-    sources = {"images": images, "texts": texts, "scores": scores, "runs": runs, "own": own, "qrels": qrels}
-    subject = _subject(model, Where(data, split, rerank > 0), sources, stages, how, (max_hours, pairs_in))
-    asked = dict(zip(ASKED, (split, precision, judge, metrics))) | slicing_of(subject.split, by, gallery)
-    return _measure_subject(subject, _identity(subject, stages[0], asked), about, rounds, say)
+    asked = _check_asked(split, precision, judge, metrics, by, gallery, rounds)
+    scored = scoring or {}, Reranking(rerank, reranker, combine, weight), (max_hours, pairs_in)
+    how = pretrained, random_weights, prompts, truncate_dim, trust_remote_code, device, precision
+    subject = _subject(model, (data, split), (images, texts, scores, runs, own, qrels), scored, how)
+    return _measure_subject(subject, scored[0], asked, About(name, tags, note), rounds, say)
+
+
+def _check_asked(*values: Any) -> dict[str, Any]:
+    """Return what is asked of an evaluation, the values of ``ASKED``.
+
+    Raises:
+        KeyError, ValueError: no such metric or judge, or no number of rounds.
+    """
+    asked = dict(zip((*ASKED, "rounds"), values, strict=True))
+    check_measured(asked["metrics"], asked["judge"], asked.pop("rounds"))
+    return asked
 
 
 def _subject(
     model: Any,
-    where: Where,
-    sources: Mapping[str, Any],
-    scoring: Scoring,
-    how: Mapping[str, Any],
-    pairs: tuple[float, str | Path],
+    data: tuple[Any, str],
+    values: Sequence[Any],
+    scored: tuple[Mapping[str, Any], Reranking, tuple[float, str | Path]],
+    options: Sequence[Any],
 ) -> Subject:
-    """Return what is measured: models, else vectors or scores, with ground truth and a second stage."""
+    """Return what is measured: models, else vectors or scores, with ground truth and a second stage.
+
+    Args:
+        model: see ``evaluate``.
+        data: with their split.
+        values: those of ``SOURCES``.
+        scored: how pairs are scored and scored again, hours that pairs may take, and where they are kept.
+        options: the values of ``OF_MODELS``.
+    """
+    sources, how = dict(zip(SOURCES, values, strict=True)), dict(zip(OF_MODELS, options, strict=True))
+    scoring, pairs = scored[:2], scored[2]
+    where = Where(*data, scoring[1].k > 0)
     models, texts = _list_models(model), sources["texts"]
     sources = {**sources, "texts": _file_of_both_sides(sources["images"]) if texts is None else texts}
-    _require_one_way(_ways(models, sources), where.data, sources["own"])
+    require_one_subject(models, sources, where.data)
+    first, question = prompts_of_stages(how["prompts"], scoring[1].reranker)
+    how, of_second = ({**how, "prompts": own} for own in (first, question))
     if not models:
         require_unread(where, how, second_stage=scoring[1].k > 0)
     if models:
@@ -209,7 +240,7 @@ def _subject(
         subject = subject._replace(model=rescore(subject.model, scoring[0]))
     if sources["qrels"] is not None:
         subject = subject._replace(split=with_ground_truth(subject.split, sources["qrels"]))
-    return _add_reranking(subject, scoring[1], how, pairs)
+    return _add_reranking(subject, scoring[1], of_second, pairs)
 
 
 def _file_of_both_sides(images: Any) -> Any:
@@ -224,8 +255,16 @@ def _list_models(model: Any) -> list[Any]:
     return list(model) if isinstance(model, list | tuple) else [model]
 
 
-def _measure_subject(subject: Subject, identity: Evaluation, about: About, rounds: int, say: Say) -> Result:
-    """Measure a subject by the metrics of its identity, or else by those of the run that it is from."""
+def _measure_subject(
+    subject: Subject,
+    scoring: Mapping[str, Any],
+    asked: Mapping[str, Any],
+    about: About,
+    rounds: int,
+    say: Say,
+) -> Result:
+    """Measure a subject by the metrics that are asked for, or else by those of the run that it is from."""
+    identity = _identity(subject, scoring, asked)
     model, split, image, text, target, run, _ = subject
     config = run.as_dict() if run else {}
     names, judge = identity.metrics, identity.judge
@@ -239,20 +278,14 @@ def _measure_subject(subject: Subject, identity: Evaluation, about: About, round
         threads = torch.get_num_threads()
         measurements, values, best = measure(model, split, image, text, **how)
         measurements += _measure_chains(subject, rounds)
-    known = {m.key.metric for m in measurements}
-    left = [name for name in names if registry.load(name).name not in known]
-    if left:
-        note = f"not measured, since {split.name} has no judgements for it: {', '.join(left)}"
-        split = replace(split, notes=(*split.notes, note))
+    split = _note_unmeasured(split, names, measurements)
     if isinstance(model, SavedLists):
-        scores = by_rows(model.scores_of_split(image, text))
-        measured = measurements, values
+        scores, measured = by_rows(model.scores_of_split(image, text)), (measurements, values)
         measurements, values, note = known_numbers(model, scores, split, measured, names, judge)
         split = replace(split, notes=(*split.notes, note)) if note else split
     identity = replace(identity, metrics=names, judge=judge)
-    title = model.title(about.name or identity.name)
     result = Result(
-        title,
+        model.title(about.name or identity.name),
         split,
         lambda: (model, image, text),
         run=identity,
@@ -263,6 +296,14 @@ def _measure_subject(subject: Subject, identity: Evaluation, about: About, round
         threads=threads,
     )
     return with_slices(result, identity.by, identity.gallery, rounds=rounds)
+
+
+def _note_unmeasured(split: Split, names: Sequence[str], measurements: Sequence[Measurement]) -> Split:
+    """Return the split with a note of the metrics that it has no judgements for."""
+    known = {m.key.metric for m in measurements}
+    left = [name for name in names if registry.load(name).name not in known]
+    note = f"not measured, since {split.name} has no judgements for it: {', '.join(left)}"
+    return replace(split, notes=(*split.notes, note)) if left else split
 
 
 def _measure_chains(subject: Subject, rounds: int) -> list[Measurement]:
@@ -286,14 +327,15 @@ def _identity(subject: Subject, scoring: Mapping[str, Any], asked: Mapping[str, 
     """
     model = subject.model
     first = model.first if isinstance(model, Reranked) else model
-    asked = {**asked, "metrics": tuple(asked["metrics"]), "scoring": scoring_of(first) or dict(scoring)}
+    asked = {**asked, **slicing_of(subject.split, asked["by"], asked["gallery"])}
+    asked |= {"metrics": tuple(asked["metrics"]), "scoring": scoring_of(first) or dict(scoring)}
     target, run = subject.target, subject.run
     if isinstance(model, Reranked):
         asked |= {"scoring": {**asked["scoring"], **model.scoring}, "name": model.title()}
     if isinstance(run, Evaluation) and target is None:
         known = {name: value for name, value in asked.items() if value}
         own = {name: asked[name] for name in ("metrics", "judge", "by", "gallery")}
-        return replace(run, **known | own)
+        return replace(run, **{**model.origin, **known, **own})
     fields: dict[str, Any] = {"name": model.title(), **model.origin, **subject.origin, **asked}
     fields |= {"name": model.title()} if isinstance(model, Reranked) else {}
     if isinstance(run, Training):
@@ -308,43 +350,12 @@ def _add_reranking(
     subject: Subject, second: Reranking, how: Mapping[str, Any], pairs: tuple[float, str | Path]
 ) -> Subject:
     """Put a second stage behind a subject; ``pairs`` = hours that pairs may take, and where they are kept."""
-    opened = partial(open_model, device=how["device"], precision=how["precision"])
+    opened = partial(open_model, **{name: how[name] for name in OF_RERANKERS})
     sides = subject.image, subject.text
     model, split, image, text = add_second_stage(subject.model, subject.split, sides, second, opened)
     for scorer in pair_models(model):
         scorer.max_hours, scorer.folder = pairs
     return subject._replace(model=model, split=split, image=image, text=text)
-
-
-def _ways(models: Sequence[Any], sources: Mapping[str, Any]) -> dict[str, bool]:
-    """Say which of the things that are evaluated were given; raise if it is vectors of one side alone."""
-    sides = sources["images"] is not None, sources["texts"] is not None
-    require(sides[0] == sides[1], "give the vectors of images and of texts")
-    others = {name: sources[name] is not None for name in ("scores", "runs")}
-    return {"a model": bool(models), "vectors as images and texts": all(sides), **others}
-
-
-def _require_one_way(ways: Mapping[str, bool], data: Any, own: Any) -> None:
-    """Raise unless one thing is evaluated, and something says which text belongs to which image.
-
-    Args:
-        ways: what may be evaluated, and whether it is given.
-        data: see ``evaluate``.
-        own: likewise.
-    """
-    if isinstance(data, Model) or is_object_model(data):
-        raise TypeError(
-            f"{class_of(data)} is given as the data; the model comes first, evaluate(model, data)"
-        )
-    chosen = [name for name, present in ways.items() if present]
-    several = f", and not {' and '.join(chosen)}" if chosen else ""
-    require(len(chosen) == 1, f"give one of {', '.join(ways)}{several}")
-    if chosen == ["a model"]:
-        require(own is None, "own belongs to vectors and scores; a model needs data")
-        return
-    if chosen == ["runs"]:
-        require(data is not None and own is None, "runs need data, whose images and captions they rank")
-    require((data is None) == (own is not None), f"give data, or {chosen[0]} with own and no data")
 
 
 def _subject_of_vectors(
@@ -482,15 +493,3 @@ def _join_subjects(subjects: Sequence[Subject]) -> Subject:
         notes += subject.split.notes
     split = replace(first.split, notes=tuple(dict.fromkeys(notes)))
     return Subject(model, split, image, text, first.target, first.run)
-
-
-def notes_of(model: Model, source: Source) -> tuple[str, ...]:
-    """Name what is worth knowing of a model on a split: of its weights, and how many captions it cuts.
-
-    Args:
-        model: any.
-        source: of the split, as the model made it.
-    """
-    cut, longest = model.count_truncated(source)
-    words = f"{format_count(cut, 'caption')} cut at {longest} tokens, the most that {model.name} reads"
-    return (*model.notes, words) if cut else tuple(model.notes)

@@ -8,6 +8,8 @@ them.
 import inspect
 import json
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from types import FunctionType
@@ -47,6 +49,7 @@ from workbench.runs.own import (
 from workbench.runs.pairs import PairModel, PairScorer
 from workbench.runs.rerank import with_scoring
 from workbench.runs.store import verify_files
+from workbench.runs.ways import prompts_of_stages
 from workbench.runs.weights import SEED, lacks_weights, name_with_note, require_weights
 from workbench.training import checkpoint, seed_everything
 from workbench.training.settings import changed_settings
@@ -87,7 +90,8 @@ def open_model(
         random_weights: open an architecture that comes without weights. They are drawn from a fixed seed,
             and every output says so.
         prompts: what queries are encoded with, by direction, ``{"t2i": "Find an image of: "}``: it is given
-            to methods that take ``prompt``, see ``Encodes``, and stands before the texts of others.
+            to methods that take ``prompt``, see ``Encodes``, and stands before the texts of others. Of a
+            vision-language model its question, ``{"question": "Is this {text}?"}``.
         truncate_dim: compare the first so many numbers of each vector alone, as models that were trained for
             it allow (Matryoshka); 0 = all.
         trust_remote_code: execute code that lies beside a model of transformers or sentence-transformers.
@@ -342,8 +346,10 @@ def load_model(folder: str | Path = "") -> Model:
 def _open_of_run(path: Path) -> Model:
     kind = read_kind(path)
     if isinstance(kind, Evaluation):
+        first, second = prompts_of_stages(kind.prompts, kind.scoring.get("reranker"))
         with text_models.trusting_code(kind.trust_remote_code):
-            return with_scoring(_model_of_evaluation(path, kind), kind.scoring, open_model)
+            model = _model_of_evaluation(path, replace(kind, prompts=first))
+            return with_scoring(model, kind.scoring, partial(open_model, prompts=second))
     if missing := [name for name in (runs.CONFIG, runs.STATES, runs.MODEL) if not (path / name).exists()]:
         raise FileNotFoundError(
             f"{path} holds no checkpoint: {', '.join(missing)} missing; name the folder of a finished run"

@@ -28,6 +28,7 @@ from workbench.runs.model import EncoderModel
 from workbench.runs.models import SHIPPED as MODEL
 from workbench.runs.models import find_run_folder, load_model, read_config
 from workbench.runs.qrels import with_ground_truth
+from workbench.runs.rerank import Reranked
 from workbench.runs.result import Contents, Result
 from workbench.runs.same_data import differing_facts, facts_of
 from workbench.runs.scores import SavedScores, checked_file
@@ -356,7 +357,8 @@ def _contents(folder: Path | None, split: Split, own: bool = True) -> Contents:
     """
     model = load_model(folder or "")
     sides = list[Embedding]()
-    if folder and own and not model.extras and not isinstance(model, SavedScores):
+    first = model.first if isinstance(model, Reranked) else model
+    if folder and own and not model.extras and not isinstance(first, SavedScores):
         for side, ids in (("image", split.image_ids), ("text", split.caption_ids)):
             embedding = _saved_embedding(model.embed_dim, folder, side, ids)
             other = _saved_embedding(model.embed_dim, folder, side, ids, "_t2i")

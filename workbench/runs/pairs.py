@@ -9,10 +9,11 @@ import inspect
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 import torch
@@ -31,6 +32,7 @@ from workbench.registry import require_list
 from workbench.runs.model import Say, silent
 from workbench.runs.outputs import as_score_list, as_score_matrix
 from workbench.runs.own import OwnModel, call_scorer, read_loose_image
+from workbench.runs.ways import QUESTION
 from workbench.training.batches import Source
 
 # images that are scored at a time by an object that takes lists of both, each with so many texts
@@ -143,6 +145,26 @@ class PairModel(OwnModel):
         self.paired = callable(getattr(subject, "score", None))
         self.in_lists = callable(getattr(subject, "scores", None))
         self._latest: dict[str, _Latest] = {}
+
+    def with_prompts(self, prompts: Mapping[str, str]) -> Self:
+        """Return the object with another question about its pairs.
+
+        Args:
+            prompts: the question, ``{"question": "Is this {text}?"}``.
+
+        Raises:
+            ValueError: the object is asked nothing, or prompts of directions.
+        """
+        ask = getattr(self.subject, "with_question", None)
+        require(
+            callable(ask) and set(prompts) == {QUESTION},
+            f"prompts: {self.name} scores pairs; a vision-language model takes "
+            '{"question": "Is this {text}?"}, and others none',
+        )
+        changed = copy(self)
+        changed.subject, changed._latest = ask(prompts[QUESTION]), {}
+        changed.origin = {**self.origin, "prompts": dict(prompts)}
+        return changed
 
     def embed_images_of(self, source: Source) -> Embedding:
         """Name the images of a split, which are opened when they are scored."""

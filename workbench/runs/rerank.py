@@ -26,6 +26,7 @@ from workbench.runs.own import ObjectModel, encoding_methods
 from workbench.runs.pairs import PairModel
 from workbench.runs.protocol import ModelProtocol
 from workbench.runs.rescoring import rescore
+from workbench.runs.ways import QUESTION
 from workbench.training.batches import Source
 
 COMBINES = ("replace", "sum")
@@ -168,8 +169,11 @@ class Reranked(Model):
         self.how = how
         self.name = f"{first.name}, re-ranked by {second.name}"
         self.precision = first.precision
-        trusted = second.origin.get("trust_remote_code") or first.origin.get("trust_remote_code")
-        self.origin = {**first.origin, **({"trust_remote_code": True} if trusted else {})}
+        self.origin = dict(first.origin)
+        if second.origin.get("trust_remote_code"):
+            self.origin["trust_remote_code"] = True
+        if question := second.origin.get("prompts", {}).get(QUESTION):
+            self.origin["prompts"] = {**first.origin.get("prompts", {}), QUESTION: question}
         self.of_unit_length, self.makers = first.of_unit_length, first.makers
         self.extras, self.compares = first.extras, first.compares
         self.embed_dim, self.config = first.embed_dim, first.config
@@ -255,6 +259,19 @@ class Reranked(Model):
         if isinstance(side, Staged):
             return side.both()
         raise TypeError(f"{self.name} scores what both of its stages embed")
+
+
+def unstaged(model: Model, image: Embedding, text: Embedding) -> tuple[Model, Embedding, Embedding]:
+    """Return the first of two stages and its embeddings; of one stage, what was given.
+
+    Args:
+        model: any.
+        image: embeddings of images.
+        text: embeddings of texts.
+    """
+    if isinstance(model, Reranked) and isinstance(image, Staged) and isinstance(text, Staged):
+        return model.first, image.both()[0], text.both()[0]
+    return model, image, text
 
 
 def with_scoring(model: Model, scoring: Mapping[str, Any], opened: Callable[[Any], Model]) -> Model:

@@ -34,6 +34,7 @@ from workbench.runs.noise import add_noise, measure_lists
 from workbench.runs.place import runs_folder
 from workbench.runs.qrels import NAME as QRELS
 from workbench.runs.qrels import ground_truth, saved_ground_truth
+from workbench.runs.rerank import unstaged
 from workbench.runs.resolve import choosing_metric
 from workbench.runs.run_files import DEPTH, GRADES, LISTS, best_pairs, write_pairs
 from workbench.runs.same_data import facts_of
@@ -449,6 +450,7 @@ class Result:
 
     def _save_model(self, path: Path) -> None:
         model, split = self.model, self.split
+        _, image, text = unstaged(model, self.image, self.text)
         self.run.write(path)
         if isinstance(self.run, Evaluation):
             write_table(path / runs.CAPTIONS, caption_table(split))
@@ -464,8 +466,8 @@ class Result:
             )
         write_table(path / "rankings.parquet", self.rankings())
         for side, embedding, ids in (
-            ("image", self.image, split.image_ids),
-            ("text", self.text, split.caption_ids),
+            ("image", image, split.image_ids),
+            ("text", text, split.caption_ids),
         ):
             # an encoder of this library makes parts again
             parts = not isinstance(model, EncoderModel)

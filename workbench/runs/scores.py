@@ -29,6 +29,7 @@ from workbench.records import Array, Embedding, Rows, Split, require
 from workbench.runs.model import WHOLE, Say, silent
 from workbench.runs.own import SavedVectors
 from workbench.runs.pairs import Items
+from workbench.runs.rerank import unstaged
 from workbench.runs.store import SCORES, verify_files
 from workbench.runs.vector_fields import IDS, Field, fields_of
 from workbench.runs.vector_files import file_origin, match_rows, name_of_sources, split_of_rows, texts_of
@@ -378,7 +379,8 @@ def write_model(folder: Path, result: Any) -> None:
     Raises:
         ValueError: the model has no name, and scores of its own in each direction.
     """
-    model, split = result.model, result.split
+    split = result.split
+    model, image, text = unstaged(result.model, result.image, result.text)
     model.write(folder)
     if not model.scores_itself or result.run.model or isinstance(model, SavedScores):
         return
@@ -387,7 +389,9 @@ def write_model(folder: Path, result: Any) -> None:
         f"{model.name} scores pairs by direction and has no name by which it is opened again; save it as "
         "my_file.py and give it as my_file:Name",
     )
-    SavedScores(result.any_scores(), (split.image_ids, split.caption_ids)).write(folder)
+    staged = model is not result.model
+    scores = model.scores_of_split(image, text) if staged else result.any_scores()
+    SavedScores(scores, (split.image_ids, split.caption_ids)).write(folder)
 
 
 def checked_file(folder: Path, name: str) -> Path:

@@ -3,11 +3,13 @@
 from dataclasses import asdict
 from typing import Any
 
+from workbench.formatting import format_count
 from workbench.metrics.blocks import AnyScores
 from workbench.objectives.parts.attention import Scorer
 from workbench.records import Embedding, require
 from workbench.runs.model import Model, Say, scores_in_blocks, silent
 from workbench.runs.protocol import ModelProtocol
+from workbench.training.batches import Source
 
 
 def scoring_of(model: Model) -> dict[str, Any]:
@@ -28,6 +30,18 @@ def note_of(scorer: Scorer) -> str:
     name, *options = asdict(scorer).items()
     settings = ", ".join(f"{option} {value}" for option, value in options if value is not None)
     return f"scored by several vectors an item: {name[1]} ({settings})"
+
+
+def notes_of(model: Model, source: Source) -> tuple[str, ...]:
+    """Name what is worth knowing of a model on a split: of its weights, and how many captions it cuts.
+
+    Args:
+        model: any.
+        source: of the split, as the model made it.
+    """
+    cut, longest = model.count_truncated(source)
+    words = f"{format_count(cut, 'caption')} cut at {longest} tokens, the most that {model.name} reads"
+    return (*model.notes, words) if cut else tuple(model.notes)
 
 
 def require_one_width(image: Embedding, text: Embedding) -> None:

@@ -13,6 +13,8 @@ from workbench.registry import require_known
 
 Way = Literal["i2t", "t2i"]
 WAYS: tuple[Way, Way] = ("i2t", "t2i")
+# the prompt of a model that is asked about pairs
+QUESTION = "question"
 # what a method that encodes may take beside the items
 FIELDS = ("side", "direction", "prompt")
 
@@ -80,6 +82,28 @@ def one_way(image: Embedding, text: Embedding) -> tuple[Embedding, Embedding]:
     """
     way = query_way(image, text)
     return view_for_way(image, way), view_for_way(text, way)
+
+
+def prompts_of_stages(
+    prompts: Mapping[str, str] | None, reranker: Any
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the prompts of a first stage and those of a second: a question is for what scores again, where
+    that has a name.
+
+    Args:
+        prompts: see ``open_model``.
+        reranker: that was named; empty = there is none.
+
+    Raises:
+        ValueError: they are no texts by name.
+    """
+    texts = isinstance(prompts, Mapping) and all(isinstance(text, str) for text in prompts.values())
+    require(
+        texts or prompts is None, f"prompts are {prompts!r:.60}; give a text each of i2t, t2i or question"
+    )
+    first = dict(prompts or {})
+    second = {QUESTION: first.pop(QUESTION)} if reranker and QUESTION in first else {}
+    return first, second
 
 
 class Instruction(NamedTuple):

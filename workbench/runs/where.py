@@ -1,14 +1,16 @@
-"""The data of an evaluation, as they were named and as a model reads them."""
+"""What an evaluation is of: one thing that is measured, and data as they were named."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from workbench import data as datasets
 from workbench.records import Split, require
+from workbench.registry import class_of
 from workbench.runs.build import load_split, load_target
 from workbench.runs.model import Model
+from workbench.runs.own import is_object_model
 from workbench.runs.target import Target
 
 
@@ -73,9 +75,42 @@ def require_unread(where: Where, of_model: Mapping[str, Any], *, second_stage: b
     Raises:
         ValueError: the message names the value.
     """
-    of_second = ("device", "precision") if second_stage else ()
+    of_second = ("device", "precision", "trust_remote_code") if second_stage else ()
     for name, value in of_model.items():
         read = not value or name in of_second
         require(read, f"{name}={value!r:.200} belongs to a model; leave it out")
     split = where.split if where.data is None else ""
     require(not split, f"split={split!r:.200} belongs to data; leave it out")
+
+
+def require_one_subject(models: Sequence[Any], sources: Mapping[str, Any], data: Any) -> None:
+    """Raise unless one thing is evaluated, and something says which text belongs to which image.
+
+    Args:
+        models: that were given; there may be none.
+        sources: vectors, scores and lists by name, and ``own``; ``None`` where they were not given.
+        data: see ``evaluate``.
+
+    Raises:
+        TypeError: a model is given as the data.
+        ValueError: nothing or several things are evaluated; the message names them.
+    """
+    if isinstance(data, Model) or is_object_model(data):
+        raise TypeError(
+            f"{class_of(data)} is given as the data; the model comes first, evaluate(model, data)"
+        )
+    images, texts, scores, runs = (
+        sources[name] is not None for name in ("images", "texts", "scores", "runs")
+    )
+    require(images == texts, "give the vectors of images and of texts")
+    ways = {"a model": bool(models), "vectors as images and texts": images, "scores": scores, "runs": runs}
+    chosen = [name for name, present in ways.items() if present]
+    several = f", and not {' and '.join(chosen)}" if chosen else ""
+    require(len(chosen) == 1, f"give one of {', '.join(ways)}{several}")
+    own = sources["own"]
+    if models:
+        require(own is None, "own belongs to vectors and scores; a model needs data")
+    elif runs:
+        require(data is not None and own is None, "runs need data, whose images and captions they rank")
+    else:
+        require((data is None) == (own is not None), f"give data, or {chosen[0]} with own and no data")

@@ -3,6 +3,7 @@
 """
 
 from collections.abc import Sequence
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,6 @@ class YesNo(Adapter):
 
     def __init__(self, name: str, prompt: str = PROMPT, answers: tuple[str, str] = ("yes", "no")) -> None:
         super().__init__()
-        require("{text}" in prompt, f"the prompt {prompt!r} has no {{text}}, where the text of a pair stands")
         self.model, self.processor = open_in_transformers("AutoModelForImageTextToText", name)
         kind = type(self.model).__name__
         require(
@@ -46,11 +46,29 @@ class YesNo(Adapter):
         )
         text_models.require_finite(self.named_parameters(), name)
         self.name = Path(name).name
-        self.prompt, self.answers = prompt, answers
-        self.identity = identity(name, self.model, prompt, *answers)
+        self.source, self.answers = name, answers
+        self._set_prompt(prompt)
         # positions of a text that is not as long as others are then those that it has alone
         self.processor.tokenizer.padding_side = "right"
         self.tokens = self._first_tokens()
+
+    def with_question(self, prompt: str) -> "YesNo":
+        """Return the same model with another question.
+
+        Args:
+            prompt: with ``{text}`` where the text stands.
+
+        Raises:
+            ValueError: it has no place for the text.
+        """
+        changed = copy(self)
+        changed._set_prompt(prompt)
+        return changed
+
+    def _set_prompt(self, prompt: str) -> None:
+        require("{text}" in prompt, f"the prompt {prompt!r} has no {{text}}, where the text of a pair stands")
+        self.prompt = prompt
+        self.identity = identity(self.source, self.model, prompt, *self.answers)
 
     def score(self, images: Sequence[Image.Image], texts: Sequence[str]) -> Tensor:
         """Return ``(N,)`` logit of the first answer less that of the second."""
