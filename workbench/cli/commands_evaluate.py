@@ -148,9 +148,9 @@ def _evaluate(
     device, precision, trusted = computing
     wb.use_device(device, precision)
     (root, as_json), out = written, how["pairs_in"]
-    (*models, prompts), (vectors, scores, lists) = others
+    (names, pretrained, random, width, prompts), (vectors, scores, lists) = others
     of_queries, how["prompts"] = _read_prompts(prompts, how["reranker"])
-    named = _model_options(*models, of_queries)
+    named = _model_options(names, pretrained, random, width, of_queries)
     _require_one_kind(run, bool(named or any(vectors) or scores or lists), how)
     targets = _targets(*data, needed=not run)
     with text_models.trusting_code(trusted):

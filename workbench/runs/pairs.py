@@ -155,7 +155,7 @@ class PairModel(OwnModel):
         Raises:
             ValueError: the object is asked nothing, or prompts of directions.
         """
-        ask = getattr(self.subject, "with_question", None)
+        ask: Any = getattr(self.subject, "with_question", None)
         require(
             callable(ask) and set(prompts) == {QUESTION},
             f"prompts: {self.name} scores pairs; a vision-language model takes "
