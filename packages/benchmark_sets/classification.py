@@ -18,10 +18,10 @@ import torch
 from benchmark_sets.classes import Labelled
 from workbench.formatting import format_count, format_number
 from workbench.metrics.declared import MeanOfKinds
-from workbench.metrics.evaluation import report_number
 from workbench.metrics.intervals import ROUNDS, Draws
 from workbench.metrics.ranks import rank
 from workbench.metrics.registry import Metric
+from workbench.metrics.reporting import report_number
 from workbench.records import Array, Embedding, Measurement, MetricKey, Rows, Values, require
 
 DEPTHS = (1, 5)

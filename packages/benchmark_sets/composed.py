@@ -33,10 +33,10 @@ from workbench.data.reading import find_root
 from workbench.formatting import format_count
 from workbench.io import content_stamp, fields_of, parse_json, read_text, validate
 from workbench.metrics.declared import MeanOfKinds, draws_of_units
-from workbench.metrics.evaluation import report_number
 from workbench.metrics.intervals import ROUNDS
 from workbench.metrics.ranks import rank, ratio
 from workbench.metrics.registry import Metric
+from workbench.metrics.reporting import report_number
 from workbench.records import Array, Measurement, MetricKey, Rows, Split, Values, require
 from workbench.registry import require_known
 

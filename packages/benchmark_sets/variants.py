@@ -15,9 +15,10 @@ from workbench.cli.output import align_columns
 from workbench.data import load
 from workbench.formatting import format_count
 from workbench.metrics.declared import MeanOfKinds, draws_of_units
-from workbench.metrics.evaluation import Evidence, report_number, walk
+from workbench.metrics.evaluation import Evidence, walk
 from workbench.metrics.intervals import ROUNDS, UNIT
 from workbench.metrics.recall import HitRate
+from workbench.metrics.reporting import report_number
 from workbench.records import Measurement, MetricKey, Rows, Split, Values, require
 from workbench.records.measurement import measurement_row
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from workbench.metrics import intervals
-from workbench.metrics.intervals import Draws, percentile_interval
+from workbench.metrics.intervals import Draws, clustered_wilson, percentile_interval
 
 OWN = np.array([0, 0, 0, 1, 2, 2])
 
@@ -49,6 +49,25 @@ def test_the_median_of_a_resample_is_that_of_the_drawn_ranks():
     draws, ranks = Draws(OWN, 3, rounds=40), np.array([3.0, 1.0, 8.0, 2.0, 2.0, 30.0])
     expected = [np.floor(np.median(np.repeat(ranks, row[OWN]))) for row in weights(draws).astype(int)]
     assert_array_equal(draws.resample(ranks, "t2i", "median"), expected)
+
+
+@pytest.mark.parametrize("case", ["wide", "few", "equal within an image", "three"])
+def test_medians_of_many_images_are_those_of_the_drawn_ranks(case, rng):
+    own = np.repeat(np.arange(200), 5)
+    draws, ranks = Draws(own, 200, rounds=60), np.floor(np.exp(2 * rng.normal(size=1000)))
+    if case == "few":
+        ranks[rng.random(1000) < 0.9] = np.nan
+    elif case == "equal within an image":
+        ranks = np.repeat(ranks[:200], 5)
+    elif case == "three":
+        ranks[3:] = np.nan
+    expected = []
+    for row in weights(draws).astype(int):
+        drawn = np.repeat(ranks, row[own])
+        known = drawn[~np.isnan(drawn)]
+        expected.append(np.floor(np.median(known)) if len(known) else np.nan)
+    assert_array_equal(draws.resample(ranks, "t2i", "median"), expected)
+    assert_array_equal(draws.medians_of_each([ranks, ranks], "t2i")[1], expected)
 
 
 def test_a_median_between_two_ranks_is_rounded_down():
@@ -95,6 +114,34 @@ def test_the_sum_of_each_image_adds_up_to_the_number(rng):
     draws = Draws(own, 4)
     assert_allclose(draws.by_image(values, "").mean(), draws.value(values, ""))
     assert_allclose(draws.by_image(values[4:], "t2i"), values[4:].reshape(4, 3).sum(axis=1))
+
+
+@pytest.mark.parametrize("direction", ["i2t", "t2i", ""])
+def test_what_images_move_has_the_variance_of_the_resamples(direction, rng):
+    own = np.sort(rng.integers(0, 150, 600))
+    draws = Draws(own, 150, rounds=4000)
+    images, captions = rng.random(150), (rng.random(600) + rng.random(150)[own]) / 2
+    captions[rng.random(600) < 0.3] = np.nan
+    values = {"i2t": images, "t2i": captions, "": np.concatenate([images, captions])}[direction]
+    value, moved, _ = draws.influence(values, direction)
+    assert value == pytest.approx(draws.value(values, direction))
+    assert (moved**2).sum() == pytest.approx(draws.resample(values, direction).var(), rel=0.06)
+
+
+@pytest.mark.parametrize("images", [20, 60])
+@pytest.mark.parametrize("ease", [(0.01, 0.06), (0.06, 0.15), (0.2, 0.8)])
+def test_intervals_of_few_images_with_rare_hits_cover_the_truth(images, ease):
+    """Five captions an image, whose hits are correlated: percentiles of resamples cover 88 to 93 %."""
+    rng, covered = np.random.default_rng(5), []
+    draws = Draws(np.repeat(np.arange(images), 5), images)
+    for share in rng.uniform(*ease, 400):
+        of_images = rng.beta(share * 4, (1 - share) * 4, images)  # an intraclass correlation of 0.2
+        hits = (rng.random((images, 5)) < of_images[:, None]).astype(float).ravel()
+        value, moved, there = draws.influence(hits, "t2i")
+        low, high = clustered_wilson(value, float((moved**2).sum()), int(there.sum()))
+        covered.append(low <= share <= high)
+    # 400 trials have a standard error of one point
+    assert 0.915 <= np.mean(covered) <= 0.985
 
 
 def test_an_interval_depends_on_values_own_rounds_and_seed_alone(rng):

@@ -23,10 +23,10 @@ from scipy.special import expit
 from scipy.stats import rankdata
 
 from workbench.metrics.blocks import AnyScores, at_pairs, by_rows
-from workbench.metrics.evaluation import report_number
 from workbench.metrics.intervals import ROUNDS, Draws
 from workbench.metrics.ranks import ratio
 from workbench.metrics.registry import Metric
+from workbench.metrics.reporting import report_number
 from workbench.records import Judgements, Mask, Measurement, MetricKey, Rows, Values
 
 RANGES, STEPS = 15, 100

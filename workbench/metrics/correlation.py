@@ -20,10 +20,11 @@ import scipy
 
 from workbench.metrics import blocks
 from workbench.metrics.blocks import AnyScores, by_rows
-from workbench.metrics.evaluation import WITHOUT_OWN, report_number
+from workbench.metrics.evaluation import WITHOUT_OWN
 from workbench.metrics.intervals import ROUNDS, SEED, Draws
 from workbench.metrics.ranks import ratio
 from workbench.metrics.registry import Metric, load_all
+from workbench.metrics.reporting import report_number
 from workbench.records import Array, Judgements, Measurement, MetricKey, Rows, Values, require
 
 EMPTY = 1e-12  # share of the sum of squares that is rounding alone

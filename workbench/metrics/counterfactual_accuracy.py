@@ -14,10 +14,10 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from workbench.metrics.blocks import AnyScores, at_pairs
-from workbench.metrics.evaluation import report_number
 from workbench.metrics.intervals import ROUNDS, Draws
 from workbench.metrics.ranks import ratio
 from workbench.metrics.registry import Metric
+from workbench.metrics.reporting import report_number
 from workbench.records import Judgements, Measurement, MetricKey, Rows, Values
 
 CHANCE = 0.5

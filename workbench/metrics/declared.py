@@ -22,10 +22,10 @@ from itertools import permutations
 import numpy as np
 
 from workbench.formatting import format_count
-from workbench.metrics.evaluation import report_number
 from workbench.metrics.intervals import ROUNDS, SEED, Draws, UnitDraws
 from workbench.metrics.ranks import ratio
 from workbench.metrics.registry import Metric
+from workbench.metrics.reporting import report_number
 from workbench.records import Array, Measurement, MetricKey, Rows, Values, require
 from workbench.records.benchmark import Benchmark, Comparisons
 

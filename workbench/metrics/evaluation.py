@@ -8,21 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from workbench.formatting import RANGES
 from workbench.metrics.blocks import AnyScores, RowScores, by_rows, without
 from workbench.metrics.grades import lists
-from workbench.metrics.intervals import ROUNDS, SEED, Draws, percentile_interval
+from workbench.metrics.intervals import ROUNDS, SEED, Draws
 from workbench.metrics.ranks import Ranked, Ranks, Relevant, rank, ranks_of
 from workbench.metrics.registry import Metric, Need, load_all
+from workbench.metrics.reporting import report_number
 from workbench.records import Judgements, Mask, Measurement, MetricKey, Rows, Values, require
-from workbench.records.measurement import CERTAIN, WILSON
 
 BY_CAPTION = ("t2i", "t2t")
 WITHOUT_OWN = "without own"
 # groups of captions by descriptiveness, where the data know no levels
 FIFTHS = 5
-# numbers that are means of shares, or sums of such means
-SHARES = ("share", "sum")
 
 
 @dataclass(frozen=True)
@@ -415,83 +412,3 @@ def _counting_queries(evidence: Evidence, direction: str, subset: Subset | None,
         return mask
     rows = np.isin(np.arange(size), asked)
     return rows if mask is None else mask & rows
-
-
-def report_number(
-    metric: Metric,
-    key: MetricKey,
-    values: Values,
-    at: str | Rows,
-    draws: Draws,
-    gallery: int,
-    chance: float = np.nan,
-    best: float = np.nan,
-) -> Measurement:
-    """Return one number with its interval and contract.
-
-    Args:
-        metric: the metric.
-        key: of the number.
-        values: by query, from ``per_query``.
-        at: direction, or the image row of each value.
-        draws: resamples of the images.
-        gallery: how many items a query is compared with.
-        chance: what a random order has on average; NaN = nobody knows.
-        best: what the best order has; NaN = the end of the range of such numbers.
-    """
-    number = metric.aggregate(values, at, draws)
-    return report_resampled(metric, key, number, values, at, draws, gallery, (chance, best))
-
-
-def report_resampled(
-    metric: Metric,
-    key: MetricKey,
-    number: tuple[float, Values],
-    values: Values,
-    at: str | Rows,
-    draws: Draws,
-    gallery: int,
-    ends: tuple[float, float],
-) -> Measurement:
-    """Return one number whose resamples are known, with its interval and contract, see ``report_number``.
-
-    Args:
-        metric: the metric.
-        key: of the number.
-        number: its value, and ``(rounds,)`` that of each resample.
-        values: by query.
-        at: direction, or the image row of each value.
-        draws: resamples of the images.
-        gallery: how many items a query is compared with.
-        ends: what a random and what the best order has; NaN = not known.
-    """
-    (value, resampled), (chance, best) = number, ends
-    low, high = percentile_interval(resampled)
-    method = "" if low is None else metric.interval
-    if metric.face in SHARES and low is not None and high == low:
-        most = RANGES[metric.face][1] if np.isnan(best) else best
-        # a number that every order has is certain, such as R@10 among ten items
-        if np.isclose(value, chance):
-            low = high = None
-            method = CERTAIN
-        else:
-            low, high = draws.wilson(values, at, most)
-            method = WILSON
-    left_out = int(np.isnan(values.reshape(len(values), -1)).any(axis=1).sum())
-    expected = None if np.isnan(chance) else chance
-    return Measurement(
-        key,
-        value,
-        low,
-        high,
-        len(values) - left_out,
-        left_out,
-        metric.face,
-        metric.smaller_is_better,
-        gallery=gallery,
-        hit=metric.phrase(key.k, key.judgements),
-        ties=metric.ties,
-        unit=draws.unit,
-        interval=method,
-        chance=expected,
-    )

@@ -29,9 +29,9 @@ from typing import Any, Literal
 import numpy as np
 
 from workbench.formatting import Unit, format_number
-from workbench.metrics.evaluation import report_number
 from workbench.metrics.intervals import ROUNDS, SEED, Draws
 from workbench.metrics.registry import Metric
+from workbench.metrics.reporting import report_number
 from workbench.records import Array, Mask, Measurement, MetricKey, Rows, Split, Values, require
 from workbench.registry import Natural
 

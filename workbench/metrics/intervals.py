@@ -18,15 +18,15 @@ American Statistical Association 22, 1927.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
+from scipy.special import stdtrit
 
 from workbench.metrics.ranks import ratio
 from workbench.progress import Task
-from workbench.records import Rows, Values, require
+from workbench.records import Mask, Rows, Values, require
 from workbench.records.measurement import CONFIDENCE
 
 Statistic = Literal["mean", "median"]
@@ -61,26 +61,58 @@ def percentile_interval(draws: Values, confidence: float = CONFIDENCE) -> tuple[
     return float(low), float(high)
 
 
-def wilson(share: float, trials: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
+def wilson(
+    share: float, trials: float, confidence: float = CONFIDENCE, *, free: float = np.inf
+) -> tuple[float, float]:
     """Compute Wilson's score interval of a share.
 
     Args:
         share: of the trials, in [0, 1].
-        trials: independent ones; at least 1.
+        trials: independent ones, or as many as would be as informative.
         confidence: of the interval.
+        free: degrees of freedom of Student's quantile; infinite = that of the normal.
 
     >>> low, high = wilson(1.0, 40)  # 40 / (40 + 1.959964 ** 2)
     >>> round(low, 6), high
     (0.912378, 1.0)
     """
     share = min(max(share, 0.0), 1.0)  # a mean of ones may be rounded
-    square = float(ndtri((1 + confidence) / 2)) ** 2
+    square = float(stdtrit(free, (1 + confidence) / 2)) ** 2
     middle = share + square / (2 * trials)
     half = np.sqrt(square * (share * (1 - share) / trials + square / (4 * trials**2)))
     scale = 1 + square / trials
     # the interval holds its share and stays among shares, whatever is rounded on the way
     low, high = float((middle - half) / scale), float((middle + half) / scale)
     return max(0.0, min(share, low)), min(1.0, max(share, high))
+
+
+def clustered_wilson(
+    value: float, variance: float, images: int, most: float = 1.0, confidence: float = CONFIDENCE
+) -> tuple[float, float]:
+    """Compute Wilson's interval of a mean of shares whose queries are clustered by image: with as many trials
+    as an independent sample of this variance would have, and Student's quantile.
+
+    Args:
+        value: the mean, in [0, ``most``].
+        variance: of the mean, robust to clusters.
+        images: that have queries. Where the variance is 0 they are the trials.
+        most: the largest possible value.
+        confidence: of the interval.
+
+    Source: N. Dean and M. Pagano, Evaluating confidence interval methods for binomial proportions in
+    clustered surveys, J. Survey Statistics and Methodology 3, 2015 (Wilson's with an effective sample size);
+    E. Korn and B. Graubard, Confidence intervals for proportions with small expected number of positive
+    counts estimated from survey data, Survey Methodology 24, 1998 (degrees of freedom).
+
+    >>> low, high = clustered_wilson(0.2, 0.2 * 0.8 / 50, 10**9)  # as 50 trials that are independent
+    >>> [round(end, 4) for end in (low, high)], [round(end, 4) for end in wilson(0.2, 50)]
+    ([0.1124, 0.3304], [0.1124, 0.3304])
+    """
+    share = min(max(value / most, 0.0), 1.0)
+    certain = share * (1 - share) <= 0 or variance <= 0
+    trials = float(images) if certain else share * (1 - share) * most**2 / variance
+    low, high = wilson(share, trials, confidence, free=max(1, images - 1))
+    return low * most, high * most
 
 
 @dataclass(frozen=True)
@@ -141,30 +173,6 @@ class Draws:
             found += np.mean([resampled(*fold) for fold in folds] or [np.full(self.rounds, np.nan)], axis=0)
         return found
 
-    def means_of_each(self, columns: Sequence[Values], direction: str) -> Iterator[tuple[float, Values]]:
-        """Yield the mean of each column of values, and ``(rounds,)`` that of each resample: what
-        ``value`` and ``resample`` give, with all columns drawn at once.
-
-        Args:
-            columns: ``(C,)`` values by query of one direction, NaN = the query does not count.
-            direction: as for ``value``; there are no folds.
-        """
-        number, drawn = np.zeros(len(columns)), np.zeros((len(columns), self.rounds))
-        first = 0
-        for rows in self._sides(direction, len(columns[0]) if columns else 0):
-            pairs: list[Values] = []
-            for column in columns:
-                part = column[first : first + len(rows)]
-                known = ~np.isnan(part)
-                pairs += [np.where(known, part, 0.0), known.astype(np.float64)]
-            first += len(rows)
-            total = np.array([part.sum() for part in pairs])
-            number += ratio(total[::2], total[1::2])
-            if self.rounds:
-                sums = self.sums(pairs, rows).T
-                drawn += ratio(sums[::2].ravel(), sums[1::2].ravel()).reshape(drawn.shape)
-        yield from zip(number.tolist(), drawn, strict=True)
-
     def _sides(self, direction: str, size: int) -> list[Rows]:
         """Return the image rows of the queries of each statistic that is added."""
         sides = [np.arange(self.images), self.own]
@@ -191,6 +199,28 @@ class Draws:
             low, high = low + ends[0] * most / len(parts), high + ends[1] * most / len(parts)
         return low, high
 
+    def influence(self, values: Values, direction: str | Rows) -> tuple[float, Values, Mask]:
+        """Return a mean, ``(images,)`` how much each image moves it, and which images have queries. The sum
+        of the squares is the variance of the mean: that of a ratio of sums over images, raised by
+        ``g / (g - 1)`` for g images.
+
+        Args:
+            values: by query, NaN = the query does not count.
+            direction: as for ``value``; of parts that are added, all are.
+        """
+        total, moved, there = 0.0, np.zeros(self.images), np.zeros(self.images, dtype=bool)
+        for folds in self._known_values(values, direction):
+            for known, rows in folds:
+                mean = known.mean()
+                counts = np.bincount(rows, minlength=self.images)
+                clusters = np.count_nonzero(counts)
+                raised = np.sqrt(clusters / max(1, clusters - 1))
+                sums = np.bincount(rows, known - mean, self.images)
+                moved += sums * raised / (len(known) * len(folds))
+                total += float(mean) / len(folds)
+                there |= counts > 0
+        return total, moved, there
+
     def by_image(self, values: Values, direction: str | Rows) -> Values:
         """Return ``(images,)`` sum of the values of each image's queries; of several parts, each divided by
         its queries an image, so that the mean over images is the statistic where every image has equally
@@ -206,11 +236,16 @@ class Draws:
 
     def blocks(self) -> Iterator[Values]:
         """Yield resamples, some at a time: ``(some rounds, images)`` how often each image was drawn."""
+        for counts in self._counts(max(self.images, len(self.own), 1)):
+            yield counts.astype(np.float64)
+
+    def _counts(self, width: int) -> Iterator[NDArray[np.uint16]]:
+        """Yield resamples as ``blocks`` does, as many at a time as arrays of so many columns allow."""
         counts = _resample_counts(self.images, self.rounds, self.seed, self.folds)
-        step = max(1, CHUNK // max(self.images, len(self.own), 1))
+        step = max(1, CHUNK // width)
         with Task("intervals", self.rounds, "resamples", shown=step < self.rounds) as task:
             for first in range(0, self.rounds, step):
-                yield counts[first : first + step].astype(np.float64)
+                yield counts[first : first + step]
                 task.update(min(step, self.rounds - first))
 
     def sums(self, columns: Sequence[Values], rows: Rows) -> Values:
@@ -249,15 +284,93 @@ class Draws:
         return ratio(*self.sums((values, np.ones(len(rows))), rows).T)
 
     def _medians(self, values: Values, rows: Rows) -> Values:
-        order, found = np.argsort(values, kind="stable"), [np.zeros(0)]
-        ascending = values[order]
-        for block in self.blocks():
-            filled = block[:, rows[order]].cumsum(axis=1)
-            number = filled[:, -1:]
-            ends = [(filled > place).argmax(axis=1) for place in ((number - 1) // 2, number // 2)]
-            middle = np.floor((ascending[ends[0]] + ascending[ends[1]]) / 2)
-            found.append(np.where(number[:, 0] > 0, middle, np.nan))
-        return np.concatenate(found)
+        (medians,) = self._medians_of_each([_Sorted.by_value(values, rows, self.images)])
+        return medians
+
+    def medians_of_each(self, columns: Sequence[Values], direction: str) -> list[Values]:
+        """Return ``(rounds,)`` medians of the resamples for each column of values, as ``resample`` does, with
+        all columns drawn at once.
+
+        Args:
+            columns: values by query of one direction, NaN = the query does not count.
+            direction: ``"i2t"`` or ``"t2i"``; there are no folds.
+        """
+        parts = []
+        for values in columns:
+            for folds in self._known_values(values, direction):
+                parts += [_Sorted.by_value(known, rows, self.images) for known, rows in folds]
+        return self._medians_of_each(parts)
+
+    def _medians_of_each(self, parts: "Sequence[_Sorted]") -> list[Values]:
+        # whole numbers below 2 ** 24 are exact
+        exact = np.float32 if len(self.own) < 2**22 else np.float64
+        sides = np.concatenate([part.sides for part in parts], axis=1).astype(exact)
+        medians: list[list[Values]] = [[np.zeros(0)] for _ in parts]
+        for counts in self._counts(max(self.images, *(part.last - part.first for part in parts))):
+            sums = np.rint(counts.astype(exact) @ sides).astype(np.int64)
+            for number, part in enumerate(parts):
+                drawn, below = sums[:, 2 * number], sums[:, 2 * number + 1]
+                medians[number].append(part.medians(counts, drawn, below))
+        return [np.concatenate(blocks) for blocks in medians]
+
+
+class _Sorted(NamedTuple):
+    """Values in ascending order, and between which places the medians of nearly all resamples lie.
+
+    Args:
+        ascending: ``(N,)`` values.
+        rows: ``(N,)`` their image rows.
+        first, last: ends of the places.
+        sides: ``(images, 2)`` how many values each image has, and how many of them lie before ``first``.
+    """
+
+    ascending: Values
+    rows: Rows
+    first: int
+    last: int
+    sides: Rows
+
+    @classmethod
+    def by_value(cls, values: Values, rows: Rows, images: int) -> Self:
+        """Sort values ``(N,)`` with image rows ``(N,)``."""
+        order = np.argsort(values, kind="stable")
+        rows, half = rows[order], len(rows) // 2
+        low, high = (np.bincount(part, minlength=images) for part in (rows[:half], rows[half:]))
+        # five standard deviations of half the difference between what is drawn of either side
+        reach = int(2.5 * np.sqrt(((low - high) ** 2).sum())) + 2
+        first, last = max(0, half - reach), min(len(rows), half + reach)
+        sides = np.stack([low + high, np.bincount(rows[:first], minlength=images)], axis=1)
+        return cls(values[order], rows, first, last, sides)
+
+    def medians(self, counts: NDArray[np.uint16], drawn: Rows, below: Rows) -> Values:
+        """Return ``(rounds,)`` medians, rounded down; NaN where nothing was drawn.
+
+        Args:
+            counts: ``(rounds, images)`` how often each image was drawn.
+            drawn: ``(rounds,)`` how many values were drawn.
+            below: ``(rounds,)`` how many of them lie before ``first``.
+        """
+        filled = below[:, None] + counts[:, self.rows[self.first : self.last]].cumsum(axis=1, dtype=np.int64)
+        inside = (below <= (drawn - 1) // 2) & (filled[:, -1] > drawn // 2)
+        medians = _median_of_counts(filled, drawn, self.ascending[self.first : self.last])
+        if not inside.all():
+            every = counts[~inside][:, self.rows].cumsum(axis=1, dtype=np.int64)
+            medians[~inside] = _median_of_counts(every, drawn[~inside], self.ascending)
+        return np.where(drawn > 0, medians, np.nan)
+
+
+def _median_of_counts(filled: Rows, drawn: Rows, ascending: Values) -> Values:
+    """Return ``(rounds,)`` medians, rounded down.
+
+    Args:
+        filled: ``(rounds, N)`` how many values were drawn up to each of the ascending ones.
+        drawn: ``(rounds,)`` how many were drawn.
+        ascending: ``(N,)`` values.
+    """
+    last = len(ascending) - 1
+    lower = (filled <= (drawn[:, None] - 1) // 2).sum(axis=1)
+    upper = (filled <= drawn[:, None] // 2).sum(axis=1)
+    return np.asarray(np.floor((ascending[np.minimum(lower, last)] + ascending[np.minimum(upper, last)]) / 2))
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,10 @@
 """One metric in each slice of the queries, with interval, count and chance, and the mean over slices.
 
-``measure_slices``: "the statistic of the values of the queries of a slice". Its interval is that of the one
-bootstrap (``intervals``): a resample of images holds the queries of a slice that belong to them. The mean
-over slices, "the macro mean", weighs each slice equally; the mean over all queries, "the micro mean", is the
-number of the whole.
+``measure_slices``: "the statistic of the values of the queries of a slice". A slice may have few images and
+fewer hits, of which resamples make intervals that are too narrow; those of means of shares are Wilson's with
+a variance that is robust to clusters of images (``intervals.clustered_wilson``), others percentiles of the
+one bootstrap. The mean over slices, "the macro mean", weighs each slice equally; the mean over all queries,
+"the micro mean", is the number of the whole.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,10 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from workbench.metrics.evaluation import report_resampled
 from workbench.metrics.intervals import Draws, percentile_interval
 from workbench.metrics.ranks import Ranks, Relevant
 from workbench.metrics.registry import Metric
+from workbench.metrics.reporting import Part, Reference, interval_of_variance, report_part
 from workbench.records import Judgements, Measurement, MetricKey, Values
 
 MACRO = "mean over"
@@ -59,18 +60,18 @@ def measure_slices(
     slices = [part for part in slices if _is_measured(part.values, key.direction, draws)]
     if not any(part.averaged for part in slices):
         return  # no query of this direction has a value
-    numbers = list(_numbers(metric, key, slices, draws))
-    measurements = []
-    for part, number in zip(slices, numbers, strict=True):
-        own, ends = replace(key, subset=part.label), (part.chance, part.best)
-        at = key.direction
-        measured = report_resampled(metric, own, number, part.values, at, draws, part.gallery, ends)
-        measurements.append(replace(measured, by=by))
-        yield measurements[-1], part.values
-    averaged = [n for n, part in enumerate(slices) if part.averaged]
-    if len(averaged) > 1:
-        mean = _mean_over(by, [(measurements[n], numbers[n][1]) for n in averaged])
-        yield mean, np.full(len(slices[0].values), np.nan)
+    resampled: Sequence[Values | None] = [None] * len(slices)
+    if type(metric).aggregate is Metric.aggregate and metric.statistic == "median" and key.direction:
+        resampled = draws.medians_of_each([part.values for part in slices], key.direction)
+    parts: list[Part] = []
+    for part, drawn in zip(slices, resampled, strict=True):
+        reference = Reference(part.gallery, part.chance, part.best)
+        number = report_part(metric, replace(key, subset=part.label), part.values, draws, reference, drawn)
+        yield replace(number.measurement, by=by), part.values
+        if part.averaged:
+            parts.append(number)
+    if len(parts) > 1:
+        yield _mean_over(metric, by, parts, draws.rounds > 0), np.full(len(slices[0].values), np.nan)
 
 
 def _is_measured(values: Values, direction: str, draws: Draws) -> bool:
@@ -80,39 +81,36 @@ def _is_measured(values: Values, direction: str, draws: Draws) -> bool:
     return not any(np.isnan(part).all() for part in parts)
 
 
-def _numbers(
-    metric: Metric, key: MetricKey, slices: Sequence[SliceValues], draws: Draws
-) -> Iterator[tuple[float, Values]]:
-    """Yield the number of each slice, and those of its resamples; means are drawn together."""
-    if type(metric).aggregate is Metric.aggregate and metric.statistic == "mean":
-        yield from draws.means_of_each([part.values for part in slices], key.direction)
-        return
-    for part in slices:
-        yield metric.aggregate(part.values, key.direction, draws)
-
-
-def _mean_over(by: str, slices: Sequence[tuple[Measurement, Values]]) -> Measurement:
-    """Return the mean over slices; its interval is that of the mean of their resamples, or the mean of the
-    slices' intervals where the resamples do not differ.
-    """
-    measurements = [measured for measured, _ in slices]
+def _mean_over(metric: Metric, by: str, parts: Sequence[Part], wanted: bool) -> Measurement:
+    """Return the mean over slices, with an interval where one is wanted."""
+    measurements = [part.measurement for part in parts]
     first = measurements[0]
-    low, high = percentile_interval(np.mean([drawn for _, drawn in slices], axis=0))
-    ends = [(one.low, one.high) for one in measurements if one.low is not None and one.high is not None]
-    if low == high and len(ends) == len(measurements):
-        low, high = (float(np.mean(side)) for side in zip(*ends, strict=True))
-    chances = [one.chance for one in measurements if one.chance is not None]
+    value = float(np.mean([measured.value for measured in measurements]))
+    chances = [measured.chance for measured in measurements if measured.chance is not None]
+    chance = float(np.mean(chances)) if len(chances) == len(measurements) else None
+    gallery = round(float(np.mean([measured.gallery for measured in measurements])))
+    resampled = [part.resampled for part in parts if part.resampled is not None]
+    if resampled:
+        low, high = percentile_interval(np.mean(resampled, axis=0))
+        method = first.interval
+    else:
+        moved = np.mean([part.moved for part in parts], axis=0)
+        images = np.any([part.images for part in parts], axis=0)
+        reference = Reference(gallery, np.nan if chance is None else chance)
+        low, high, method = interval_of_variance(metric, value, moved, images, wanted, reference)
     within = first.key.subset.startswith(WITHIN)
     return replace(
         first,
         key=replace(first.key, subset=f"{WITHIN * within}{MACRO} {by}"),
-        value=float(np.mean([one.value for one in measurements])),
+        by=by,
+        value=value,
         low=low,
         high=high,
-        queries=sum(one.queries for one in measurements),
+        interval=method,
+        queries=sum(measured.queries for measured in measurements),
         left_out=0,
-        gallery=round(float(np.mean([one.gallery for one in measurements]))),
-        chance=float(np.mean(chances)) if len(chances) == len(measurements) else None,
+        gallery=gallery,
+        chance=chance,
     )
 
 

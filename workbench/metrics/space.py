@@ -22,10 +22,10 @@ import numpy as np
 from scipy.special import ndtri
 
 from workbench.metrics import blocks
-from workbench.metrics.evaluation import report_number
 from workbench.metrics.intervals import ROUNDS, Draws
 from workbench.metrics.ranks import Ranked, ratio
 from workbench.metrics.registry import Metric
+from workbench.metrics.reporting import report_number
 from workbench.records import Array, Measurement, MetricKey, Rows, Values
 
 GROUPS, MOST = 20, 2000

@@ -104,8 +104,8 @@ class Field:
 
     def counts(self) -> dict[str, int]:
         """Count the rows of each value by its text, the most frequent first."""
-        known = self.values[~self.missing].tolist()
-        return dict(Counter(self.text(value) for value in known).most_common())
+        counts = Counter(self.values[~self.missing].tolist())
+        return {self.text(value): number for value, number in counts.most_common()}
 
     def text(self, value: Any) -> str:
         """Return the text of one value: ``yes`` and ``no`` for a flag, the fewest digits for a number."""

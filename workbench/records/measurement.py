@@ -20,6 +20,7 @@ CONFIDENCE = 0.95
 # how an interval was computed, in the contract of its number
 BOOTSTRAP = "percentiles of the resamples"
 WILSON = "Wilson's, since all resamples agree"
+CLUSTERED = "Wilson's, with the trials that the variance over images amounts to"
 CERTAIN = "none, since every order has this value"
 # numbers of one kind that a remark names
 MOST_NAMED = 3
