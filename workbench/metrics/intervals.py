@@ -18,7 +18,7 @@ American Statistical Association 22, 1927.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -213,7 +213,7 @@ class Draws:
             for known, rows in folds:
                 mean = known.mean()
                 counts = np.bincount(rows, minlength=self.images)
-                clusters = np.count_nonzero(counts)
+                clusters = int((counts > 0).sum())
                 raised = np.sqrt(clusters / max(1, clusters - 1))
                 sums = np.bincount(rows, known - mean, self.images)
                 moved += sums * raised / (len(known) * len(folds))
@@ -303,7 +303,7 @@ class Draws:
 
     def _medians_of_each(self, parts: "Sequence[_Sorted]") -> list[Values]:
         # whole numbers below 2 ** 24 are exact
-        exact = np.float32 if len(self.own) < 2**22 else np.float64
+        exact: Any = np.float32 if len(self.own) < 2**22 else np.float64
         sides = np.concatenate([part.sides for part in parts], axis=1).astype(exact)
         medians: list[list[Values]] = [[np.zeros(0)] for _ in parts]
         for counts in self._counts(max(self.images, *(part.last - part.first for part in parts))):
