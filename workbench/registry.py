@@ -101,7 +101,7 @@ def require_known(
 
 
 def check_arguments(name: str, remedy: str = "") -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Make a public function refuse arguments that it does not take by the name that users know it by.
+    """Make a public function raise for arguments that it does not take, by the name that users know it by.
 
     Args:
         name: of the function, e.g. ``"train"``.
@@ -356,7 +356,7 @@ def check_value(where: str, value: Any, kind: Any) -> None:
 
 
 def class_of(value: Any) -> str:
-    """Name the class of a value for a message; of a class say that it is one.
+    """Return the name of the class of a value for a message, which says so if the value itself is a class.
 
     >>> class_of(3), class_of(int)
     ('int', 'the class int')

@@ -70,7 +70,7 @@ def class_vectors(model: Any, classes: Sequence[str], templates: Sequence[str]) 
 
 
 def classify(model: Any, data: Labelled, templates: Sequence[str], *, rounds: int = ROUNDS) -> Classified:
-    """Return classify images by texts alone.
+    """Classify images by texts alone.
 
     Args:
         model: of ``open_model``, whose vectors are one an item.
@@ -143,7 +143,7 @@ def probe(
     rounds: int = ROUNDS,
     seed: int = 0,
 ) -> Classified:
-    """Return classify images by a logistic regression on their vectors.
+    """Classify images by a logistic regression on their vectors.
 
     Args:
         model: of ``open_model``.

@@ -66,7 +66,7 @@ def classify_all(
 
 
 def differences_of(results: Sequence[Classified], images: int) -> list[Difference]:
-    """Hold every result against the first one of its kind, image by image."""
+    """Compare every result with the first one of its kind, image by image."""
     values: dict[str, dict[str, Any]] = {}
     for result in results:
         for key, by_image in result.values.items():

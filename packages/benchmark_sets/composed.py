@@ -335,7 +335,7 @@ def _chance(k: int, targets: int, images: int) -> float:
 
 
 def describe(galleries: Sequence[Gallery]) -> str:
-    """Say in a line how much there is."""
+    """Describe in a line how much there is."""
     parts = []
     for gallery in galleries:
         images = format_count(len(gallery.split.image_ids), "image")

@@ -217,7 +217,7 @@ def _judge(group: Sequence[Published], numbers: Mapping[str, float], split: Spli
 
 
 def _why_outside(outcomes: Sequence[Outcome], split: Split) -> str:
-    """Say what a difference of this form comes from, as a rule."""
+    """Explain what a difference of this form comes from, as a rule."""
     differences = {}
     for outcome in outcomes:
         if outcome.measured is not None:

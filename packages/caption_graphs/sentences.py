@@ -86,8 +86,8 @@ def write_participle(relation: str) -> str:
 
 
 def _doubles_consonant(verb: str) -> bool:
-    """Return one vowel between consonants, in a verb of one syllable: sit, run, swim, but not wear, play,
-    look.
+    """Return whether a verb of one syllable has one vowel between consonants: sit, run, swim, but not wear,
+    play, look.
     """
     vowels = [letter in "aeiou" for letter in verb]
     return (

@@ -174,13 +174,13 @@ def label_names(pipeline: Any) -> str:
 
 
 def put_weights(pipeline: Any, values: Mapping[str, NDArray[np.floating]]) -> None:
-    """Give a pipeline other weights, by the names of ``weights``."""
+    """Replace the weights of a pipeline, by the names of ``weights``."""
     for name, value in weights(pipeline).items():
         value[...] = values[name]
 
 
 def adapt(pipeline: Any, file: Path) -> None:
-    """Give a pipeline the weights of a file that ``tools/caption_graphs/adaptation.py`` wrote.
+    """Load the weights of a file into a pipeline that ``tools/caption_graphs/adaptation.py`` wrote.
 
     Raises:
         ValueError: they belong to a pipeline of other sizes or labels.

@@ -237,7 +237,7 @@ def replaced_word(words: list[str], at: int) -> Folded:
 
 @cache
 def hyphenated_word(word: str) -> Word:
-    """Return a hyphenated word is one adjective or noun, whatever its parts."""
+    """Return a hyphenated word as one adjective or noun, whatever its parts are."""
     last, looks = word.rpartition("-")[2], ("old", "style", "year", "size", "like", "up", "free", "deep")
     if last == word:
         return Word(word)

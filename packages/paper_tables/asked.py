@@ -66,7 +66,7 @@ def committed(path: Path = FILE) -> set[str]:
 
 
 def explain_unstated(chosen: Sequence[Claim], where: str, known: set[str]) -> str:
-    """Say which claims have a question that is not stated, and how to state it; empty where all are."""
+    """Explain which claims have a question that is not stated, and how to state it; empty where all are."""
     rows = questions(chosen, where)
     names = dict.fromkeys(row["claim"] for row in rows if row["hash"] not in known)
     if not names:

@@ -272,7 +272,7 @@ def _arm_values(where: str, grid: str, label: str) -> dict[str, Any]:
 
 
 def contrast_name(arms: Sequence[tuple[str, str]]) -> str:
-    """Call a contrast by the labels of its arms, each with the name of its grid."""
+    """Return the name of a contrast: the labels of its arms, each with the name of its grid."""
     return " | ".join(label for _, label in arms)
 
 

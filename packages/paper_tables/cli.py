@@ -105,7 +105,7 @@ def claims_list(as_json: AsJson = False) -> None:
 
 
 def _legend_lines() -> list[str]:
-    """Say what the letters and words of the list mean, and where more is said."""
+    """Describe what the letters and words of the list mean, and where more is said."""
     from paper_tables import claims, claims_page, claims_told
 
     data = ", ".join(f"{letter} = {name}" for letter, name in claims.DATA.items())

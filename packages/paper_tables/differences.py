@@ -48,7 +48,7 @@ def differences_from_first(
 
 
 def describe_differences(differences: Sequence[Difference], rest: Sequence[str], seeds: int) -> list[str]:
-    """Tell how the differences are made, and which rows have none, in sentences.
+    """Describe how the differences are made, and which rows have none, in sentences.
 
     Args:
         differences: from ``differences_from_first``.

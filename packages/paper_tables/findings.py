@@ -60,7 +60,9 @@ def draw_over_seeds(
 
 
 def describe_significant_pairs(pairs: pd.DataFrame, key: str) -> str:
-    """Say how many pairs of objectives differ significantly by a number, from ``metrics.seeds.pairs``."""
+    """Describe how many pairs of objectives differ significantly by a number, from
+    ``metrics.seeds.pairs``.
+    """
     return (
         f"By `{key}`, {int(pairs['apart'].sum())} of {format_count(len(pairs), 'pair')} of objectives "
         "differ significantly (Welch's t test over seeds, Holm's rule)."
@@ -68,7 +70,7 @@ def describe_significant_pairs(pairs: pd.DataFrame, key: str) -> str:
 
 
 def describe_choices(choices: pd.DataFrame, truth: str, pairs: pd.DataFrame | None = None) -> str:
-    """Say which objective each number would choose and what that costs by the truth.
+    """Describe which objective each number would choose and what that costs by the truth.
 
     Args:
         choices: from ``metrics.seeds.choices``.
@@ -96,7 +98,7 @@ def describe_choices(choices: pd.DataFrame, truth: str, pairs: pd.DataFrame | No
 
 
 def _describe_agreement(taus: Mapping[str, float], ways: int) -> str:
-    """Say which numbers order the ways of training most and least like the truth."""
+    """Describe which numbers order the ways of training most and least like the truth."""
     like, least = max(taus, key=taus.__getitem__), min(taus, key=taus.__getitem__)
     most, fewest = (format_value(taus[key], "correlation") for key in (like, least))
     return (
@@ -111,7 +113,7 @@ def _format_points(share: float) -> str:
 
 
 def describe_ties(pairs: pd.DataFrame, best: str) -> str:
-    """Say how many others do not differ significantly from the best; empty where all do.
+    """Describe how many others do not differ significantly from the best; empty where all do.
 
     Args:
         pairs: from ``metrics.seeds.pairs``.
@@ -222,7 +224,7 @@ def component_rows(components: pd.DataFrame) -> dict[str, list[str]]:
 
 
 def describe_components(components: pd.DataFrame, key: str) -> str:
-    """Say which components help and which harm by a number.
+    """Describe which components help and which harm by a number.
 
     Args:
         components: from ``component_table``.

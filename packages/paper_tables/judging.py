@@ -113,7 +113,7 @@ def _test_p_values(claim: Evidence) -> tuple[float, float]:
 
 
 def _adjusted_p_values(tests: Values) -> Values:
-    """Return Holm's rule with Shaffer's divisors over ``(claims, 2)`` p values."""
+    """Return ``(claims, 2)`` p values, adjusted by Holm's rule with Shaffer's divisors."""
     order = np.argsort(tests, axis=None, kind="stable")
     counts = np.minimum(len(tests), tests.size - np.arange(tests.size))
     out = np.empty(tests.size)

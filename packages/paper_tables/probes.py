@@ -261,7 +261,7 @@ def _median_milliseconds(run: Result, images: int) -> float:
 
 
 def _repeated(image: Embedding, images: int) -> Embedding:
-    """Return embeddings again and again until there are so many."""
+    """Repeat embeddings until there are so many."""
     rows = torch.arange(images) % len(image)
     parts: dict[str, Any] = {}
     for name in ("mean", "log_var", "parts", "mask", "local"):

@@ -131,8 +131,8 @@ class Labels:
         return len(self.labels_in_force())
 
     def _lock(self) -> FileLock:
-        """Return nobody else changes this file meanwhile; the lock ends with its process, however that
-        ends.
+        """Return a lock under which no other process changes this file; it ends with its process, however
+        that ends.
         """
         self.path.parent.mkdir(parents=True, exist_ok=True)
         return FileLock(self.path.with_name(f".{self.path.name}.lock"))

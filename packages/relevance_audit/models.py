@@ -258,7 +258,7 @@ def labels_of(labelled: Mapping[str, str], folder: Path, table: pd.DataFrame, tr
 def batch_size_tables(
     runs: Sequence[Result], truth: Judgements, *, rounds: int, seed: int
 ) -> dict[str, pd.DataFrame]:
-    """Return False negatives in twenty training batches of 8, 32, 128 and 512 captions, by run."""
+    """Return the false negatives in twenty training batches of 8, 32, 128 and 512 captions, by run."""
     own = runs[0].split.own
     sizes = [size for size in (8, 32, 128, 512) if size <= len(own)]
     return {

@@ -65,14 +65,12 @@ class Recognition(nn.Module):
         return network.eval()
 
     def forward(self, pixels: Tensor) -> Tensor:
-        """Return normalised pixels ``(n, 3, 192, 192)`` -> features ``(n, 36, 192)``, row by row of the
-        grid.
-        """
+        """Map normalised pixels ``(n, 3, 192, 192)`` to features ``(n, 36, 192)``, row by row of the grid."""
         cells = rearrange(self.body(pixels), "n d y x -> n (y x) d")
         return torch.cat([cells, self.place.to(cells).expand(len(cells), -1, -1)], dim=-1)
 
     def logits(self, features: Tensor) -> Tensor:
-        """Return features -> logits ``(n, classes, 12, 12)``; of a feature its place is not read."""
+        """Map features to logits ``(n, classes, 12, 12)``; the place of a feature is not read."""
         logits: Tensor = self.head(features[..., :WIDTH])
         return rearrange(logits, "n (y x) (r s c) -> n c (y r) (x s)", y=GRID, r=FINER, s=FINER)
 

@@ -67,7 +67,7 @@ class Candidates:
         return sum(len(labels) == 1 for labels in self.labels)
 
     def about(self) -> str:
-        """Say how many slices are searched, and from which size on."""
+        """Describe how many slices are searched, and from which size on."""
         singles = format_count(self.singles, "slice")
         pairs = format_count(len(self.labels) - self.singles)
         least = format_count(self.minimum, "image")

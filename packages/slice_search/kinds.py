@@ -161,7 +161,7 @@ def _rows(
 
 
 def agreement(split: Split, images: Rows, captions: Rows) -> pd.DataFrame:
-    """Hold the judge by captions against the truth, on pairs of data that know it.
+    """Compare the judge by captions with the truth, on pairs of data that know it.
 
     Args:
         split: with ground truth of statements.

@@ -134,7 +134,7 @@ def _accuracy_text(numbers: Sequence[float] | None) -> str:
 
 
 def describe_judge(kinds: ErrorKinds) -> str:
-    """Say of what the shares are, and who judged."""
+    """Describe what the shares are of, and who judged."""
     table = kinds.table.drop_duplicates("model")
     sizes = []
     for row in table.to_dict("records"):

@@ -69,7 +69,7 @@ class SliceReport:
         return f"Where {second} differs most from {first}, by {number}"
 
     def summary(self) -> str:
-        """Say what was searched, by which rule, and how many slices are reported."""
+        """Describe what was searched, by which rule, and how many slices are reported."""
         count = format_count(len(self.findings.slices), "slice")
         rule = f"{RULES[self.findings.rule]} at {format_number(self.findings.level, 2)} over {self.about}"
         return f"{count} on {self.split.name}: {rule}."

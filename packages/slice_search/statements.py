@@ -76,7 +76,7 @@ class Judge(Protocol):
     graphs: Sequence[SceneGraph]
 
     def holds(self, statement: SceneGraph, image: int) -> bool | None:
-        """Say whether an image has what a graph states; ``None`` = not known."""
+        """Return whether an image has what a graph states; ``None`` = not known."""
 
 
 def statements_of(graph: SceneGraph) -> list[Statement]:
@@ -102,7 +102,7 @@ def statements_of(graph: SceneGraph) -> list[Statement]:
 
 @cache
 def is_scene(name: str) -> bool:
-    """Say whether a noun is a place or a time of all that an image shows.
+    """Return whether a noun is a place or a time of all that an image shows.
 
     >>> is_scene("snow"), is_scene("sunset"), is_scene("castle")
     (True, True, False)
@@ -119,7 +119,7 @@ def _broader(name: str, kind: PartOfSpeech) -> frozenset[str]:
 
 @cache
 def _is_a(name: str, broader: str, kind: PartOfSpeech) -> bool:
-    """Say whether a word means another one or something narrower."""
+    """Return whether a word means another one or something narrower."""
     meanings = shipped_lexicon().synsets(broader, kind)[:1] or [broader]
     return broader in _broader(name, kind) or meanings[0] in _broader(name, kind)
 
@@ -141,7 +141,7 @@ class GroundTruth:
         self._known: dict[tuple[SceneGraph, int], bool | None] = {}
 
     def holds(self, statement: SceneGraph, image: int) -> bool | None:
-        """Say whether an image has what a graph states; ``None`` = not known."""
+        """Return whether an image has what a graph states; ``None`` = not known."""
         key = (statement, image)
         if key not in self._known:
             assert self._grade is not None
@@ -151,7 +151,7 @@ class GroundTruth:
 
 
 def has_truth(split: Split) -> bool:
-    """Say whether the data know which statements hold of which image."""
+    """Return whether the data know which statements hold of which image."""
     return None not in (split.grade, split.image_graphs, split.caption_graphs)
 
 
@@ -176,7 +176,7 @@ class StatedByCaptions:
             self._of_image.setdefault(row, []).append(graph)
 
     def holds(self, statement: SceneGraph, image: int) -> bool:
-        """Say whether a caption of an image states what a graph of one statement does."""
+        """Return whether a caption of an image states what a graph of one statement does."""
         return any(_states(graph, statement) for graph in self._of_image.get(image, ()))
 
 

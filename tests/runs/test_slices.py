@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from workbench.records import Field, Split
-from workbench.runs.slices import is_value, slices_of
+from workbench.runs.slices import is_value_slice, slices_of
 
 OWN = np.array([0, 0, 1, 1, 2, 2])
 WORDS = [3, 4, 5, 6, 7, 20]
@@ -80,7 +80,7 @@ def test_each_query_is_in_one_slice(by, direction):
 
 
 def test_what_is_missing_is_no_value():
-    assert [is_value(label) for label in rows("language*place")] == [True, True, True, False]
+    assert [is_value_slice(label) for label in rows("language*place")] == [True, True, True, False]
 
 
 @pytest.mark.parametrize(

@@ -96,7 +96,7 @@ def read(kind: str, source: str | Path, revision: str | None = None) -> Any:
 
 @contextmanager
 def trusting_code(trusted: bool) -> Iterator[None]:
-    """Execute code that lies beside a model within the block, where it is trusted or was outside.
+    """Allow code that is stored with a model within the block, if it is trusted or was allowed before.
 
     Args:
         trusted: by the user, who has read the code.
@@ -110,7 +110,7 @@ def trusting_code(trusted: bool) -> Iterator[None]:
 
 @contextmanager
 def explaining_untrusted_code(name: str | Path) -> Iterator[None]:
-    """Refuse within the block, in one line, what asks for ``trust_remote_code``.
+    """Replace, within the block, an error that asks for ``trust_remote_code`` by one line.
 
     Args:
         name: of what is read.
@@ -132,7 +132,7 @@ def explaining_untrusted_code(name: str | Path) -> Iterator[None]:
 
 @contextmanager
 def reading_transformers(name: str | Path) -> Iterator[None]:
-    """Say in one line whatever goes wrong while transformers reads a model within the block.
+    """Turn whatever goes wrong while transformers reads a model within the block into one line.
 
     Args:
         name: a folder or a name of the hub.

@@ -255,7 +255,7 @@ def usage(kinds: tuple[type[Exception], ...] = USUAL, *, code: int = 2) -> Itera
 
 
 def require_writable(folder: Path | str) -> None:
-    """Refuse a folder that cannot be written, without making it.
+    """Raise if a folder cannot be written, without making it.
 
     Raises:
         OSError: it or the nearest folder above it cannot be written.

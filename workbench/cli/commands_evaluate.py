@@ -203,7 +203,7 @@ def _require_free_names(place: list[str], name: str, results: int) -> None:
 
 
 def _require_one_kind(run: list[str] | None, outside: bool, how: dict[str, Any]) -> None:
-    """Refuse words that do not say what is evaluated, or two things at once."""
+    """Raise if the words do not say what is evaluated, or say two things at once."""
     require(
         run or outside,
         "name a run, a model with --model, vectors with --images and --texts, or what a model has made with "

@@ -241,7 +241,7 @@ def _run_lines(rows: Sequence[Mapping[str, object]]) -> list[str]:
 
 
 def _explain_no_run(notebook: str, tags: Sequence[str], root: str) -> str:
-    """Say that there is no run, of those that were asked for, and how to make one."""
+    """Explain that no run matches, and how to make one."""
     which = "" if notebook == "*" else f" of {notebook!r}"
     tagged = f" with the tag {' and '.join(tags)}" if tags else ""
     hint = "`workbench ls` lists all" if tags else "`workbench run 03_train` makes one"

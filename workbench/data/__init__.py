@@ -32,7 +32,7 @@ def path_of(name: str) -> Path | None:
 
 
 def require_existing(name: str, options: Mapping[str, Any]) -> None:
-    """Refuse data that lead nowhere, without reading any.
+    """Raise if data lead nowhere, without reading any.
 
     Args:
         name: of the data, or a path.

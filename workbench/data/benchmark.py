@@ -273,7 +273,7 @@ COMMON = frozenset(["a", "an", "the", "of", "in", "on", "with", "and", "is", "ar
 
 
 def check_order(name: str, rows: list[Row]) -> None:
-    """Refuse captions that are not those of the images they stand at: captions of one image share words.
+    """Raise if captions are not those of the images they stand at: captions of one image share words.
 
     Args:
         name: of the split, for the message.
@@ -418,7 +418,7 @@ class Benchmark:
 def check_counts(
     name: str, rows: Sequence[Row], expected: tuple[int, int], problems: Problems, *, complete: bool
 ) -> None:
-    """Refuse a copy that is not whole, if nothing may be left out.
+    """Raise if a copy is not complete and nothing may be left out.
 
     Args:
         name: of the split, for the message.

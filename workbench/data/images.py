@@ -85,7 +85,7 @@ def read_image(source: Any, where: str, *, small: bool = False) -> Image.Image:
 
 
 def raise_no_image(*row: Any) -> Any:
-    """Refuse to open an image.
+    """Raise in the place of opening an image.
 
     Raises:
         NoImageError: always.
@@ -174,7 +174,7 @@ def require_file(path: Path, where: str) -> None:
 
 
 def _convert_to_rgb(image: Image.Image) -> Image.Image:
-    """Return eight bits a channel, without transparency."""
+    """Convert an image to eight bits a channel, without transparency."""
     if image.mode == "F" or image.mode.startswith("I"):
         return _convert_to_grey(image)
     if image.has_transparency_data:
@@ -184,7 +184,7 @@ def _convert_to_rgb(image: Image.Image) -> Image.Image:
 
 
 def _convert_to_grey(image: Image.Image) -> Image.Image:
-    """Return grey of one float or of more than eight bits a pixel."""
+    """Convert an image of one float or of more than eight bits a pixel to grey."""
     values, most = np.asarray(image), 1 if image.mode == "F" else WHITE16
     low, high = float(values.min()), float(values.max())
     require(

@@ -271,7 +271,7 @@ def _fold_name(name: str) -> str:
 
 
 def _require_one_name(base: Path, places: Mapping[str, Path]) -> None:
-    """Refuse images of which two names lead to one: they could stand in two splits."""
+    """Raise if two names lead to one image, which could then be in two splits."""
     first: dict[Path, str] = {}
     for image, place in places.items():
         other = first.setdefault(place, image)

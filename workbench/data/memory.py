@@ -259,7 +259,7 @@ def _unwrap_single(value: Any) -> Any:
 
 
 def _require_form(array: Any) -> None:
-    """Refuse an array that is not one of ``GREY`` or ``CHANNELS``."""
+    """Raise if an array is not one of ``GREY`` or ``CHANNELS``."""
     shape, kind = array.shape, str(array.dtype)
     grey = len(shape) == 2 and kind in GREY
     colour = len(shape) == 3 and kind == "uint8" and shape[2] in CHANNELS

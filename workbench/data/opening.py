@@ -143,7 +143,7 @@ def place_of(path: Path, table: str = "") -> tuple[Path, str]:
 
 
 def _with_folds(split: Split, read: Reading, candidate: Candidate) -> Split:
-    """Return the test split of MS-COCO is also read as so many galleries."""
+    """Mark the test split of MS-COCO, which is also read as five smaller galleries."""
     coco = candidate.layout == "karpathy" and read.name == "coco"
     return replace(split, folds=FOLDS) if coco and len(split.image_ids) == FOLDED else split
 
@@ -358,7 +358,7 @@ def _describe_files(files: Sequence[Path], base: Path | None = None) -> str:
 
 
 def _group_by_split(files: Sequence[Path]) -> list[list[Path]]:
-    """Return files that each name another split are read together, others are one way each."""
+    """Group files that each name another split; every other file is a group of its own."""
     splits = {file: split for file in files if (split := layouts.split_of_file(file))}
     together = len(set(splits.values())) == len(splits)
     alone = [file for file in files if not (together and file in splits)]

@@ -366,7 +366,7 @@ def select_split(read: Reading, split: str, problems: Problems, *, check_images:
 
 
 def _require_chains(rows: Sequence[Row]) -> None:
-    """Refuse levels or chains that some rows have and others lack."""
+    """Raise if some rows have levels or chains and others lack them."""
     for name in ("level", "chain"):
         empty = [row.where for row in rows if getattr(row, name) is None]
         if 0 < len(empty) < len(rows):

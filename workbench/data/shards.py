@@ -208,7 +208,7 @@ def read_shards(files: Sequence[Path], request: Request) -> Reading:
 
 
 def _require_complete(files: Sequence[Path], samples: Sequence[Sample], counted: Mapping[Path, int]) -> None:
-    """Refuse a shard with fewer samples than img2dataset has counted."""
+    """Raise if a shard has fewer samples than img2dataset has counted."""
     numbers = Counter(sample.shard for sample in samples)
     for shard, file in enumerate(files):
         count = counted.get(file, 0)

@@ -78,7 +78,7 @@ class Tally:
     tables: dict[str, tuple[str, ...]] = fresh(default_factory=dict)
 
     def notes(self) -> list[str]:
-        """Say what was not read, in a sentence each."""
+        """Describe what was not read, in a sentence each."""
         notes: list[str] = []
         alike = len(set(self.tables.values())) == 1
         for file, own in self.tables.items():

@@ -49,12 +49,12 @@ class Lora:
     sides: Literal["both", "image", "text"] = "both"
 
     def adapts(self, side: str) -> bool:
-        """Say whether a tower has adapters."""
+        """Return whether a tower has adapters."""
         return self.sides in ("both", side)
 
 
 def is_adapter(name: str) -> bool:
-    """Say whether a weight is that of an adapter, by its name."""
+    """Return whether a weight is that of an adapter, by its name."""
     return any(part in name for part in ADDED)
 
 
@@ -134,7 +134,7 @@ def _fitting_names(
 
 
 def _problem(network: nn.Module, name: str) -> str:
-    """Say why a layer cannot have an adapter, in words; empty = it can."""
+    """Explain why a layer cannot have an adapter; empty = it can."""
     layer: Any = network.get_submodule(name)
     owner: Any = network.get_submodule(name.rpartition(".")[0])
     if getattr(layer, JOINT, None) is None and not isinstance(layer, nn.Linear):

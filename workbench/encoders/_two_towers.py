@@ -82,7 +82,7 @@ class TwoTowers(Encoder):
         raise NotImplementedError
 
     def is_pooling_weight(self, name: str) -> bool:
-        """Say whether a weight of the model serves its own pooled vectors only, and not its tokens."""
+        """Return whether a weight of the model serves its own pooled vectors only, and not its tokens."""
         raise NotImplementedError
 
     def widths(self) -> tuple[int, int]:
@@ -161,7 +161,7 @@ class TwoTowers(Encoder):
         return Embedding(normalize(pooled, dim=-1), log_var, parts, mask)
 
     def train(self, mode: bool = True) -> Self:
-        """Return training mode, except for frozen towers: batch statistics and dropout stay as in evaluation.
+        """Set training mode, except for frozen towers: batch statistics and dropout stay as in evaluation.
         Next to adapters, batch statistics stay too.
         """
         super().train(mode)
@@ -259,8 +259,8 @@ class TokenHead(nn.Module):
         self.pooling = POOLINGS[pooling]()
 
     def forward(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Return tokens ``(N, P, W)`` and mask ``(N, P)`` to the pooled ``(N, D)`` and the mapped tokens
-        ``(N, P, D)``.
+        """Map tokens ``(N, P, W)`` and mask ``(N, P)`` to the pooled ``(N, D)`` and the mapped tokens ``(N,
+        P, D)``.
         """
         parts = self.linear(tokens)
         return self.pooling(parts, mask), parts

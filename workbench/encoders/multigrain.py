@@ -277,7 +277,7 @@ class MultiGrain(Encoder):
 
     @classmethod
     def complete(cls, options: Options, facts: Options) -> dict[str, Any]:
-        """Return the facts go to the wrapped encoders."""
+        """Complete the options of the wrapped encoders with the facts."""
         out = dict(options)
         for side, default in (("base", "towers"), ("text_base", ""), ("guide", "")):
             name = options.get(side, default)
@@ -336,7 +336,7 @@ class MultiGrain(Encoder):
         return grain.weights(*self._side(side, batch))
 
     def train(self, mode: bool = True) -> Self:
-        """Return training mode, except for what is frozen."""
+        """Set training mode, except for what is frozen."""
         super().train(mode)
         if self.guiding == "base":
             self.base.eval()

@@ -124,7 +124,7 @@ class GPO(Pooling):
         return softmax_weights(scores, real, self.temperature)[which]
 
     def pool(self, rows: Tensor, index: PackedIndex) -> Tensor:
-        """Return weighted sum of the sorted parts."""
+        """Return the weighted sum of the sorted parts."""
         if packed.uses_padded_form(rows):
             weights = self.weights(index.sizes).to(rows.dtype)
             return sorted_sum(index.pad(rows), index.mask, weights)
@@ -216,7 +216,7 @@ class Projection(nn.Module):
         )
 
     def forward(self, rows: Tensor) -> Tensor:
-        """Return the real parts ``(R, D_in)`` to ``(R, D_out)``."""
+        """Map the real parts ``(R, D_in)`` to ``(R, D_out)``."""
         mapped: Tensor = self.linear(rows)
         return mapped if self.mlp is None else mapped + self.mlp(rows)
 
@@ -395,7 +395,9 @@ class RegionAttention(nn.Module):
         self.feed_forward = nn.Sequential(nn.Linear(dim, dim), nn.ReLU(), nn.Linear(dim, dim))
 
     def forward(self, rows: Tensor, index: PackedIndex) -> Tensor:
-        """Return regions ``(R, D)``, the real ones of all images end to end, in the light of one another."""
+        """Let the regions ``(R, D)`` of each image attend to one another; the real ones of all images lie end
+        to end.
+        """
         length = index.mask.shape[1]
         code = self.dropout(self.code(position_code(length, CODE).to(rows)))
         places = index.mask.cumsum(1)[index.mask] - 1 if self.renumber else index.places % length

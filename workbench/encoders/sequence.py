@@ -92,7 +92,7 @@ class Sequence(Encoder):
 
     @classmethod
     def complete(cls, options: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:
-        """Return where weights follow, those of the text encoder are among them."""
+        """Complete the options; where weights follow, those of the text encoder are among them."""
         trains = options.get("backbone", "frozen") != "frozen"
         follow = {"backbone": "random"} if trains and "pretrained" in facts else {}
         return {**super().complete(options, facts), **follow}
@@ -148,7 +148,7 @@ class Sequence(Encoder):
         return values, mask
 
     def text_backbone(self) -> dict[str, int]:
-        """Return pre-trained word vectors, or the text encoder by depth."""
+        """Return the depth of pre-trained word vectors, or of the text encoder's parameters, by name."""
         if self.backbone is not None:
             return {f"backbone.{name}": depth for name, depth in self.backbone.depths().items()}
         return {"words.weight": 0} if self.warm_start else {}

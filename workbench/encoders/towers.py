@@ -156,7 +156,7 @@ class Towers(TwoTowers):
         return "text" if text else ""
 
     def is_pooling_weight(self, name: str) -> bool:
-        """Say whether a weight of the model serves its own pooled vectors only, and not its tokens."""
+        """Return whether a weight of the model serves its own pooled vectors only, and not its tokens."""
         side = self.side_of(name)
         return bool(side) and is_projection(self.tower(side), name.removeprefix(self._start(side)))
 

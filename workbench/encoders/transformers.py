@@ -163,7 +163,7 @@ class Transformers(TwoTowers):
         return next((side for side, starts in SIDES.items() if name.startswith(starts)), "")
 
     def is_pooling_weight(self, name: str) -> bool:
-        """Say whether a weight of the model serves its own pooled vectors only, and not its tokens."""
+        """Return whether a weight of the model serves its own pooled vectors only, and not its tokens."""
         return "_projection." in name.split(".layers.")[0] or name.partition(".")[2].startswith(POOLERS)
 
     def widths(self) -> tuple[int, int]:
@@ -308,7 +308,7 @@ def _network(model: str, *, weights: bool) -> Any:
 
 
 def _encodes_apart(network: Any) -> bool:
-    """Say whether a model has a tower for each side, and gives vectors of each."""
+    """Return whether a model has a tower for each side, and gives vectors of each."""
     for side, names in TOWERS.items():
         tower = any(hasattr(network, name) for name in names)
         if not tower or not hasattr(network, f"get_{side}_features"):

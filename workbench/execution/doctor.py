@@ -17,7 +17,7 @@ Thing = tuple[str, Any, str]
 
 
 def examine() -> list[dict[str, str]]:
-    """Look at everything; nothing is changed and nothing is fetched.
+    """Check the machine and its packages; nothing is changed and nothing is fetched.
 
     Returns:
         One row a thing: its ``name``; its ``state``, ``ok``, ``missing`` (must be mended) or ``optional``

@@ -36,7 +36,7 @@ class ExecutorError(ValueError):
 
 
 def require_executor(name: str, options: Mapping[str, Any]) -> None:
-    """Refuse an executor that cannot be used.
+    """Raise if an executor cannot be used.
 
     Args:
         name: of the executor.

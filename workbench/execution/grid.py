@@ -328,7 +328,7 @@ def plan_file(
 
 
 def _require_distinct(before: Arms, after: Arms, changes: Mapping[str, Any]) -> None:
-    """Refuse changes over the arms under which some become one run that differ in more than the seed where
+    """Raise if, with the changes over the arms, some become one run that differ in more than the seed where
     the changes lie below them.
     """
     first: dict[str, str] = {}

@@ -199,7 +199,7 @@ def _write_notebook(path: Path, title: str, prose: str, code: str, *, in_tab: bo
 
 
 def require_model(model: str, images: str, pretrained: str, random_weights: bool) -> None:
-    """Refuse names that stand for nothing; open_clip is looked into and not loaded, which would take seconds.
+    """Raise if names stand for nothing; open_clip is looked into and not loaded, which would take seconds.
 
     Args:
         model: as for ``write_model_explorer``.

@@ -10,7 +10,7 @@ from workbench.runs import spellings
 
 
 def check_encoders(values: Mapping[str, Any], known: Mapping[str, Any]) -> None:
-    """Refuse an arm whose encoders do not fit its data; those that nobody chose follow the data.
+    """Raise if an arm has encoders that do not fit its data; those that nobody chose follow the data.
 
     Args:
         values: parameters of the arm.

@@ -249,7 +249,7 @@ def override(known: Mapping[str, Parameter], *layers: Layer) -> dict[str, Any]:
 
 
 def has_field(values: Mapping[str, Any], field: str) -> bool:
-    """Say whether a field of ``Config`` is among values.
+    """Return whether a field of ``Config`` is among values.
 
     >>> [has_field(values, "seed") for values in ({"seed": 1}, {"config": {"seed": 1}}, {"epochs": 1})]
     [True, True, False]

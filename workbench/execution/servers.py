@@ -92,7 +92,7 @@ def open_app(path: Path, *, allow_root: bool = False, port: int = 0, browser: bo
 
 
 def require_app(*, allow_root: bool) -> None:
-    """Refuse to serve an explorer that could not be served.
+    """Raise if an explorer could not be served.
 
     Args:
         allow_root: whether the superuser may serve it.

@@ -109,10 +109,10 @@ def _summarise_training(results: Results) -> str:
 
 
 def _summarise_comparison(results: Results) -> str:
-    return " ".join(better_and_worse(results, run) for run in results["models"][1:])
+    return " ".join(describe_better_and_worse(results, run) for run in results["models"][1:])
 
 
-def better_and_worse(results: Results, run: str) -> str:
+def describe_better_and_worse(results: Results, run: str) -> str:
     """Return in how many metrics of ``07_compare`` a run is better than the first one, and in how many worse;
     empty where it was not compared.
     """

@@ -43,7 +43,7 @@ def read_ahead(read: Callable[[T], R], parts: Iterable[T], *, processes: int = 0
 
 
 def reading_processes(size: int) -> int:
-    """Say how many processes may read ahead: as many as there are cores but two, and as the memory that
+    """Return how many processes may read ahead: as many as there are cores but two, and as the memory that
     processes share has room for.
 
     Args:

@@ -65,8 +65,8 @@ def clean_cache(kind: CachedKind) -> None:
 
 
 def cached_file(file: Path, write: Callable[[Path], Mapping[str, Any]]) -> dict[str, Any]:
-    """See that a file of a cache is there and whole. Where it is not, it is made, by one process at a time;
-    damage is named in a warning.
+    """Ensure that a file of a cache is there and intact. Where it is not, it is made, by one process at a
+    time; damage is named in a warning.
 
     Args:
         file: its checksums lie beside it, with the suffix ``.json``.

@@ -132,7 +132,9 @@ def verify_checksums(path: Path, *files: Path, remedy: str) -> dict[str, Any]:
 
 
 def _describe_problem(file: Path, entry: Mapping[str, Any] | None, sums: str) -> str:
-    """Say what tells a file from its entry in the file of checksums that is called ``sums``, if anything."""
+    """Describe how a file differs from its entry in the file of checksums that is called ``sums``, if it
+    does.
+    """
     if not entry:
         return f"is not among the files of {sums}"
     if not file.is_file():

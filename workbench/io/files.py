@@ -33,7 +33,7 @@ def expand_home(path: Path | str) -> Path:
 
 @contextmanager
 def replacing(path: Path | str) -> Iterator[Path]:
-    """Give a temporary path beside ``path``, which takes its place when the block ends well. Its name begins
+    """Yield a temporary path beside ``path``, which takes its place when the block ends well. Its name begins
     with a dot, which no reader looks for; its suffix is that of ``path``, since writers look at it.
     """
     path = Path(path)

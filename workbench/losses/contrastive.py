@@ -21,7 +21,8 @@ def contrastive(
     reduction: Reduction,
     extra_positives: Literal["uniform", "mask"] = "uniform",
 ) -> Tensor:
-    """Return contrastive loss of one direction; rows are anchors. Both directions: ``f(S, P) + f(S.T, P.T)``.
+    """Compute the contrastive loss of one direction; rows are anchors. Both directions: ``f(S, P) + f(S.T,
+    P.T)``.
 
     With one positive an anchor, both rules are the cross-entropy of the row. An anchor without a positive has
     no term; an anchor with one positive and no negative contributes a differentiable zero.

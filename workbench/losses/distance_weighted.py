@@ -70,8 +70,8 @@ def distance_weighted(
     reduction: Reduction,
     dimensions: int = DIMENSIONS,
 ) -> Tensor:
-    """Return triplet loss of one direction with drawn negatives; rows are anchors. Both directions: ``f(S, P)
-    + f(S.T, P.T)``.
+    """Compute the triplet loss of one direction with drawn negatives; rows are anchors. Both directions:
+    ``f(S, P) + f(S.T, P.T)``.
 
     Draws from PyTorch's global generator, once for every pair. A pair whose anchor has no negative within the
     cutoff contributes a differentiable zero.

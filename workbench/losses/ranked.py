@@ -70,8 +70,8 @@ def ranked(
     variant: Variant,
     reduction: Reduction,
 ) -> Tensor:
-    """Return ranked contrastive loss of one direction; rows are anchors. Both directions: ``f(S, R) + f(S.T,
-    R.T)``.
+    """Compute the ranked contrastive loss of one direction; rows are anchors. Both directions: ``f(S, R) +
+    f(S.T, R.T)``.
 
     Args:
         scores: ``(A, C)`` scores, larger = more alike.

@@ -51,8 +51,8 @@ def squared_distance(image: Tensor, text: Tensor) -> Tensor:
 
 
 def closed_form(image: Tensor, image_log_var: Tensor, text: Tensor, text_log_var: Tensor) -> Tensor:
-    """Return closed-form sampled distance of Gaussians, negated: the expected squared distance of a sample of
-    each.
+    """Return the closed-form sampled distance of Gaussians, negated: the expected squared distance of a
+    sample of each.
 
     ``CSD = |mu_v - mu_u|^2 + sum_d sigma_v^2 + sum_d sigma_u^2``.
 

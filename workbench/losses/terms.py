@@ -11,7 +11,7 @@ ScalarReduction = Literal["mean", "sum"]
 
 
 def check(scores: Tensor, positives: Tensor) -> None:
-    """Refuse arguments that do not fit together.
+    """Raise if arguments do not fit together.
 
     Raises:
         ValueError: ``positives`` has another shape than ``scores`` or is not boolean.
@@ -52,7 +52,7 @@ def both_ways(
 
 
 def require_choice(option: str, value: str, known: tuple[str, ...]) -> None:
-    """Refuse a value that an option does not know.
+    """Raise if a value is not among those that an option knows.
 
     Raises:
         ValueError: names the option and the values it knows.

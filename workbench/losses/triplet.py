@@ -26,7 +26,7 @@ def triplet(
     negatives: Literal["hardest", "all"],
     reduction: Reduction,
 ) -> Tensor:
-    """Return hinge triplet loss of one direction; rows are anchors. Both directions: ``f(S, P) + f(S.T,
+    """Compute the hinge triplet loss of one direction; rows are anchors. Both directions: ``f(S, P) + f(S.T,
     P.T)``.
 
     A pair is an entry of ``positives``; pairs are counted row by row. A pair whose anchor has no negative

@@ -260,7 +260,7 @@ class NanScoresError(ValueError):
 
 
 def require_no_nan(first: int, rows: Array) -> None:
-    """Refuse a block of queries with a NaN among its scores; ``first`` is the number of its first query."""
+    """Raise if a block of queries has a NaN among its scores; ``first`` is the number of its first query."""
     # the least of numbers among which one is NaN is NaN: one pass without a copy
     if rows.size and np.isnan(rows.min()):
         bad, last = int(np.isnan(rows).sum()), first + len(rows) - 1

@@ -65,7 +65,7 @@ class Auroc(PairMetric):
 
 
 def auroc(score: Values, right: Mask) -> float:
-    """Return chance that a right pair scores higher than a wrong one; NaN where there are none of either.
+    """Return the chance that a right pair scores higher than a wrong one; NaN where there are none of either.
 
     >>> auroc(np.array([0.9, 0.4, 0.4, 0.1]), np.array([True, True, False, False]))  # one of four is half
     0.875

@@ -77,7 +77,7 @@ def state_verdict(verdict: str, against: str) -> str:
 
 
 def explain_widening(comparisons: int) -> str:
-    """State for how many comparisons the intervals of differences are widened; empty for a single one.
+    """Describe for how many comparisons the intervals of differences are widened; empty for a single one.
 
     Args:
         comparisons: made together, as ``Difference.comparisons`` counts them.
@@ -148,8 +148,8 @@ class Difference(Estimate):
 
 
 def sign_test(wins: int, losses: int) -> float:
-    """Return two-sided exact sign test: the chance of a split at least as uneven if both outcomes are equally
-    likely; ties are left out, and 1 where the two never differ.
+    """Compute the two-sided exact sign test: the chance of a split at least as uneven if both outcomes are
+    equally likely; ties are left out, and 1 where the two never differ.
 
     >>> round(sign_test(8, 2), 9)  # 2 * (1 + 10 + 45) / 2 ** 10
     0.109375

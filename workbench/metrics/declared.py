@@ -214,7 +214,7 @@ def _by_bag(pairs: list[list[int]], bags: Rows, text_only: bool) -> list[list[in
 
 
 def _pattern(above: list[list[int]], below: list[list[int]], text_only: bool) -> Pattern:
-    """Return number the scores of an example in the order in which its comparisons name them."""
+    """Map the scores of an example to numbers, in the order in which its comparisons name them."""
     numbers: dict[tuple[int, ...], int] = {}
     pattern = []
     for pairs in zip(above, below, strict=True):

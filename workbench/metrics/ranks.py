@@ -218,7 +218,7 @@ def rank_all(
 
 
 def _read_block(first: int, rows: Array, start: Rows, item: Rows, k: int) -> tuple[Rows, Array, Rows]:
-    """See ``compiled.read``; compiled where the block is larger than the cache."""
+    """Read a block as ``compiled.read`` does; compiled where the block is larger than the cache."""
     start = start[first : first + len(rows) + 1]
     items, bounds = item[start[0] : start[-1]], start - start[0]
     each = zip(rows, pairwise(bounds.tolist()), strict=True)

@@ -147,7 +147,7 @@ def all_metrics() -> dict[str, type[Metric]]:
 
 
 def usual_names(asked: Iterable[str] = ()) -> set[str]:
-    """Name the metrics that every evaluation measures and that nobody asks for.
+    """Return the names of the metrics that every evaluation measures and that nobody asks for.
 
     Args:
         asked: names of metrics that somebody asks for.

@@ -84,7 +84,7 @@ def options_of(
 
 
 def _spelling(option: str, addends: Addends, takes: Callable[[str], Iterable[str]]) -> str:
-    """Say how an option that stands by no paper of a sum is written."""
+    """Describe how an option that stands by no paper of a sum is written."""
     papers = [paper for paper in addends if option in takes(paper)]
     if papers:
         paths = [f"objective.{paper}.{option}" for paper in papers]
@@ -191,7 +191,7 @@ class Sum(Objective):
             paper.begin(logits)
 
     def warm_up(self, warming: bool) -> None:
-        """Tell every paper whether training is in its warm-up epochs."""
+        """Set for every paper whether training is in its warm-up epochs."""
         super().warm_up(warming)
         for paper in self.by_name.values():
             paper.warm_up(warming)

@@ -209,7 +209,7 @@ class Objective(Checked, nn.Module):
         return {}
 
     def warm_up(self, warming: bool) -> None:
-        """Tell the objective whether training is in its warm-up epochs (hinge summed over all negatives).
+        """Set whether training is in its warm-up epochs (hinge summed over all negatives).
 
         Called by the training loop at epoch boundaries, never inside ``forward``.
         """

@@ -31,7 +31,7 @@ OWN = (0, 0, 1, 2, 2, 2, 3, 3)
 
 
 def check_objective(objective: str | type[Objective], **options: Any) -> None:
-    """Hold an objective to the contract of the registry.
+    """Check an objective against the contract of the registry.
 
     - ``forward`` gives finite scalars under the names in ``terms``, also where a batch has no negative and
       where all embeddings are equal, and a loss of single precision where the scores are of half precision;

@@ -136,7 +136,7 @@ class HREM(Objective):
     def attend_to_neighbours(
         self, image: Tensor, text: Tensor, plain: tuple[Tensor, Tensor], learnt: tuple[Tensor, Tensor]
     ) -> tuple[Tensor, Tensor]:
-        """Return unit vectors that have heard from the upper half by ``plain`` relevance, weighed by the
+        """Return unit vectors that have attended to the upper half by ``plain`` relevance, weighed by the
         learnt.
         """
         own = similarity_within(image), similarity_within(text)

@@ -96,7 +96,7 @@ class ThreeRanks(Objective):
 
     @torch.no_grad()
     def after_step(self, image: Embedding, text: Embedding, batch: Batch) -> None:
-        """Hold the scales at most 100, as CLIP does."""
+        """Clamp the scales at 100, as CLIP does."""
         self.log_scales.clamp_(max=math.log(CAP))
 
 

@@ -119,7 +119,7 @@ class Field:
         return row | {"values": self.range_text(), "source": self.source}
 
     def range_text(self) -> str:
-        """Say what the values are, in a few words, for a list of fields."""
+        """Describe the values in a few words, for a list of fields."""
         known = self.values[~self.missing]
         if self.kind == "number" and len(known):
             ends = (known.min(), np.median(known), known.max())

@@ -180,7 +180,9 @@ def remarks(measurements: Iterable[Any]) -> list[str]:
 
 
 def _reference_lines(measurements: Iterable[Any]) -> list[str]:
-    """Say of each number what simpler things reach and how many ties it has, and what intervals draw."""
+    """Describe for each number what simpler things reach and how many ties it has, and what intervals
+    draw.
+    """
     lines = []
     for label, contract in _pairs(measurements):
         beside = contract.get("beside", {})
@@ -217,8 +219,8 @@ def is_part_of_metric(label: str, usual: Container[str]) -> bool:
 
 
 def baseline_remarks(measurements: Iterable[Any]) -> list[str]:
-    """Say in a few lines what RSUM and mAP@R stand beside: what the truth alone and one list for all queries
-    reach, and mAP@R within each group of captions.
+    """Describe in a few lines what RSUM and mAP@R stand beside: what the truth alone and one list for all
+    queries reach, and mAP@R within each group of captions.
 
     Args:
         measurements: all that were made, as for ``measurement_rows``.

@@ -54,7 +54,7 @@ class About:
         object.__setattr__(self, "tags", tuple(dict.fromkeys(self.tags)))
 
     def __bool__(self) -> bool:
-        """Say whether there is a name, a tag or a note."""
+        """Return whether there is a name, a tag or a note."""
         return bool(self.name or self.tags or self.note)
 
     def merge(self, other: "About") -> "About":
@@ -62,7 +62,7 @@ class About:
         return About(other.name or self.name, (*self.tags, *other.tags), other.note or self.note)
 
     def has_all_tags(self, tags: Sequence[str]) -> bool:
-        """Say whether the run has all of these tags."""
+        """Return whether the run has all of these tags."""
         return set(tags) <= set(self.tags)
 
     def lines(self) -> list[str]:

@@ -407,7 +407,7 @@ def fit_makers(
 
 
 def facts_of(makers: Iterable[text.SignalMaker]) -> dict[str, Any]:
-    """Tell what encoders need to know of the makers that they read: the first vocabulary.
+    """Return what encoders need to know of the makers that they read: the first vocabulary.
 
     Args:
         makers: fitted.

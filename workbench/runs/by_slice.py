@@ -25,7 +25,7 @@ from workbench.runs.lists import SavedLists
 from workbench.runs.measure import evaluate_split
 from workbench.runs.result import Result
 from workbench.runs.saved_slices import slices_with_queries
-from workbench.runs.slices import CROSS, is_value, read_term, slices_of
+from workbench.runs.slices import CROSS, is_value_slice, read_term, slices_of
 from workbench.runs.ways import WAYS
 
 Gallery = Literal["whole", "slice"]
@@ -166,7 +166,7 @@ def _among_all(
             own = np.where(inside, values, np.nan)
             known = ~np.isnan(own)
             chance, best = (_mean_of_parts(split, side, known, key.direction) for side in (chances, bests))
-            slices.append(SliceValues(label, own, measurement.gallery, chance, best, is_value(label)))
+            slices.append(SliceValues(label, own, measurement.gallery, chance, best, is_value_slice(label)))
         yield key, slices
 
 
@@ -232,7 +232,7 @@ def _among_themselves(
                 placed = _placed(run.split, values[whole], (images, captions), keys[whole].direction)
                 chance = np.nan if measurement.chance is None else measurement.chance
                 values_of_slice = SliceValues(f"{WITHIN}{label}", placed, measurement.gallery, chance)
-                slices[whole].append(values_of_slice._replace(averaged=is_value(label)))
+                slices[whole].append(values_of_slice._replace(averaged=is_value_slice(label)))
     yield from ((keys[label], parts) for label, parts in slices.items() if parts)
 
 

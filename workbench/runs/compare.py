@@ -274,7 +274,7 @@ class Comparison:
         return list(filter(None, [*lines, comparison.explain_widening(len(self.differences))]))
 
     def against_same_list(self) -> str:
-        """Say which results that baseline beats; empty where the data have annotated pairs alone."""
+        """Describe which results that baseline beats; empty where the data have annotated pairs alone."""
         values: Any = self.numbers["value"].unstack("run").to_dict("index")
         return against_same_list(values, self.same_list())
 
@@ -354,7 +354,7 @@ def same_list(split: Split) -> dict[str, float]:
 
 
 def against_same_list(values: Mapping[str, Mapping[str, float]], same: Mapping[str, float]) -> str:
-    """Say which models one list for all queries beats, for every number.
+    """Describe which models one list for all queries beats, for every number.
 
     Args:
         values: key -> name of a model -> its number, as stored.

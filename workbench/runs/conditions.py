@@ -183,7 +183,7 @@ def _mask_of_condition(split: Split, condition: Condition, way: str, fields: Map
 
 
 def _values_there(conditions: Sequence[Condition], fields: Mapping[str, Field]) -> str:
-    """Say which values the fields have, for a slice without queries."""
+    """Describe which values the fields have, for a slice without queries."""
     parts = []
     for condition in conditions:
         if condition.field in fields:

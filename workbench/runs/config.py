@@ -247,7 +247,7 @@ def _check_entries(name: str, value: Any) -> None:
 
 
 def _is_option(option: str, kind: str, member: Any) -> bool:
-    """Say whether a data set or an objective takes an option, CORA its ``positives``."""
+    """Return whether a data set or an objective takes an option, CORA its ``positives``."""
     from workbench import data, objectives  # slow to import, for a message alone
 
     registry: Any = data if kind == "data" else objectives
@@ -269,7 +269,7 @@ def init_section(what: str, init: Callable[..., None], values: Mapping[str, Any]
 
 
 def _hint(name: str, known: list[str]) -> str:
-    """Say what may be meant by a field that there is not: an option, or a field spelt alike."""
+    """Describe what may be meant by a field that there is not: an option, or a field spelt alike."""
     head, _, rest = name.partition(".")
     if rest and head in known:
         return f"in Python write {head}={{'name': ..., {rest!r}: ...}}"

@@ -42,8 +42,8 @@ def code_hash(code: str = "") -> str:
 
 
 def check_parameters() -> None:
-    """Refuse parameters of the running notebook that it does not have, or whose values are not of the type
-    that its cell of parameters says; plain papermill injects them unchecked.
+    """Raise if the running notebook does not have a parameter, or if a value is not of the type that its cell
+    of parameters says; plain papermill injects them unchecked.
 
     Raises:
         ValueError: a name that is unknown, with the near ones, or a value out of range.

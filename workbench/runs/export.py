@@ -154,7 +154,7 @@ def export(run: str | Path, to: str, folder: str | Path, *, licence: str = "unkn
 
 
 def _finish(place: Path, write: Callable[[Path], None]) -> Path:
-    """Let a folder appear when all that is written into it is there."""
+    """Make a folder appear only when all that is written into it is there."""
     place.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=place.parent, prefix=".") as temporary, torch.no_grad():
         unfinished = Path(temporary) / place.name

@@ -15,7 +15,8 @@ def training_summary(
     kept: Sequence[int],
     measurements: Iterable[Measurement] = (),
 ) -> str:
-    """Say which epoch is kept, by what it was chosen, what training cost, and which one RSUM would have kept.
+    """Describe which epoch is kept, by what it was chosen, what training cost, and which one RSUM would have
+    kept.
 
     Args:
         history: one mapping an epoch, as ``fit`` returns it; epoch 0 is the untrained model.
@@ -39,7 +40,7 @@ def _describe_cost(last: Mapping[str, float]) -> str:
 
 
 def _describe_choice(history: Sequence[Mapping[str, float]], select: str, kept: Sequence[int]) -> str:
-    """Say whose weights these are."""
+    """Describe whose weights these are."""
     epochs = int(history[-1]["epoch"])
     if len(kept) > 1:
         return f"The weights are the mean of those of epochs {kept[0]} to {kept[-1]} of {epochs}"

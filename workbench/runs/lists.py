@@ -254,7 +254,7 @@ def _as_matrix(lists: Mapping[str, Lists], shape: tuple[int, int]) -> Array | No
 
 
 def _notes_of(model: SavedLists) -> Iterator[str]:
-    """Say how deep the lists are, and which queries and directions have none."""
+    """Yield how deep the lists are, and which queries and directions have none."""
     images, captions = map(len, model.ids)
     for way in WAYS:
         gallery = captions if way == "i2t" else images

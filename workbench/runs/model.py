@@ -226,7 +226,7 @@ class Model:
         return by_rows(self.scores_of_split(image, text)).rows()
 
     def title(self, name: str = "") -> str:
-        """Name it in tables; of random weights it says so.
+        """Return its name for tables, which says so if the weights are random.
 
         Args:
             name: that was given; empty = its own.

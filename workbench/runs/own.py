@@ -93,17 +93,17 @@ class Adapter(nn.Module):
 
 
 def is_object_model(value: Any) -> bool:
-    """Say whether a value offers what a model of one's own does: it encodes, or scores pairs."""
+    """Return whether a value offers what a model of one's own does: it encodes, or scores pairs."""
     return bool(first_method(value, (*ENCODE["images"], *ENCODE["texts"], "scores", "score")))
 
 
 def encoding_methods(encoder: Any) -> dict[str, str]:
-    """Name the method of an object that encodes each side; empty where it has none."""
+    """Return the name of the method of an object that encodes each side; empty where it has none."""
     return {side: first_method(encoder, names) for side, names in ENCODE.items()}
 
 
 def first_method(encoder: Any, names: Sequence[str]) -> str:
-    """Name the first of these methods that an object has, and an adapter has itself; empty = none."""
+    """Return the first of these methods that an object has, and an adapter has itself; empty = none."""
     for name in names:
         inherited = getattr(type(encoder), name, None) is getattr(Adapter, name, encoder)
         if callable(getattr(encoder, name, None)) and not inherited:

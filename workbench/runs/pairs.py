@@ -88,7 +88,7 @@ class Items(Embedding):
     def from_opener(
         cls, opened: Callable[[int], Any], rows: Rows, stamp: Callable[[int], int] | None = None
     ) -> "Items":
-        """Name rows by what opens them."""
+        """Refer to rows by what opens them."""
         return cls(torch.empty(len(rows), 0), opened=opened, rows=rows, stamp=stamp)
 
     def take(self, rows: Rows | Tensor | slice) -> "Items":
@@ -108,14 +108,16 @@ class Items(Embedding):
     def stamps(self) -> Rows:
         """Return ``(N,)`` checksums; of images that are read from nothing that is known, of their pixels."""
         stamp = self.stamp or _unknown_content
-        return np.array([stamp(row) or _content(self.opened(row)) for row in np.asarray(self.rows)], np.int64)
+        return np.array(
+            [stamp(row) or _content_checksum(self.opened(row)) for row in np.asarray(self.rows)], np.int64
+        )
 
 
 def _unknown_content(row: int) -> int:
     return 0
 
 
-def _content(item: Any) -> int:
+def _content_checksum(item: Any) -> int:
     """Return a checksum of 64 bits of a text or of an image."""
     if isinstance(item, str):
         return text_stamp(item)
@@ -167,17 +169,17 @@ class PairModel(OwnModel):
         return changed
 
     def embed_images_of(self, source: Source) -> Embedding:
-        """Name the images of a split, which are opened when they are scored."""
+        """Refer to the images of a split, which are opened when they are scored."""
         split = source.split
         return Items.from_opener(split.open_image, np.arange(len(split.image_ids)), split.stamp)
 
     def embed_images(self, images: Sequence[Image.Image], *, features: str = "") -> Embedding:
-        """Name loose images; ``features`` is not read."""
+        """Refer to loose images; ``features`` is not read."""
         require_list("images", images)
         return Items.from_opener(lambda row: read_loose_image(images[row]), np.arange(len(images)))
 
     def embed_texts(self, texts: Sequence[str]) -> Embedding:
-        """Name loose texts."""
+        """Refer to loose texts."""
         require_list("texts", texts)
         return Items.from_opener(lambda row: texts[row], np.arange(len(texts)))
 
@@ -242,7 +244,7 @@ class PairModel(OwnModel):
         return values
 
     def _announce(self, pairs: int, attempt: Callable[[int], int], remedy: str, say: Say) -> None:
-        """Say what it costs to score so many pairs.
+        """Report what it costs to score so many pairs.
 
         Args:
             pairs: how many.
@@ -449,7 +451,7 @@ def _split_rows(count: int, size: int) -> list[Rows]:
 
 
 def _tell(say: Say, line: str) -> None:
-    """Say a line to whoever listens, else where progress is shown."""
+    """Report a line to whoever listens, else where progress is shown."""
     if say is silent:
         progress.note(line)
     else:

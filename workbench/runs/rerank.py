@@ -90,7 +90,7 @@ class Reranking:
         return 1.0 if self.weight is None else float(self.weight)
 
     def describe(self, name: str) -> str:
-        """Say what is done.
+        """Describe the second stage.
 
         Args:
             name: of what scores again.
@@ -99,7 +99,7 @@ class Reranking:
         return f"the best {self.k} items of every query are scored again by {name}, {how}"
 
     def missing_parts_message(self, name: str) -> str:
-        """Say that a model gives nothing that a scorer of parts compares.
+        """Return the message that a model has nothing that a scorer of parts compares.
 
         Args:
             name: of the model.

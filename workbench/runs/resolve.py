@@ -126,7 +126,7 @@ def _selection(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _names_member(values: Mapping[str, Any], member: str) -> bool:
-    """Say whether values give the name of a member, and not its options alone."""
+    """Return whether values give the name of a member, and not its options alone."""
     return "name" in values.get(member, {})
 
 
@@ -231,7 +231,7 @@ def _variance_option(encoder: str) -> dict[str, Any]:
 
 
 def _check_objective(values: Mapping[str, Any], objective: Objective) -> None:
-    """Refuse fields that contradict the objective, and options of what it reads that are not there."""
+    """Raise if fields contradict the objective, or if options of what it reads are not there."""
     options, least = dict(values["objective"]), objective.captions_per_image
     name = options.pop("name")
     require(
@@ -272,7 +272,7 @@ def _check_negatives(name: str) -> None:
 
 
 def _check_members(config: Config) -> None:
-    """Refuse members of registries that are not there, and options that they do not take."""
+    """Raise if members of registries are not there, or do not take their options."""
     name = config.data.name
     image, words = config.image_encoder, config.text_encoder
     require(
@@ -303,7 +303,7 @@ def _check_members(config: Config) -> None:
 
 
 def check_measured(names: Sequence[str], judge: str = "", rounds: int = 0) -> None:
-    """Refuse what cannot be measured on any data.
+    """Raise if metrics, a judge or rounds cannot be measured on any data.
 
     Args:
         names: of metrics beside the usual ones.
@@ -346,7 +346,9 @@ def choosing_metric(select: str, names: Sequence[str] = ()) -> type[Metric]:
 
 
 def _check_encoder(name: str, options: Mapping[str, Any], path: str) -> None:
-    """Hold options to an encoder, and those of the encoders that it is made of to theirs."""
+    """Check options against the signature of an encoder, and those of the encoders that it is made of against
+    theirs.
+    """
     check_options(f"encoder {name!r}", encoders.member(name), options, path)
     known = options_of(encoders.member(name))
     for option in options.keys() & {f"{part}_options" for part in known}:
@@ -364,7 +366,7 @@ def judgements_of(name: str) -> tuple[str, ...]:
 
 
 def check_fit(config: Config, given: Mapping[str, Any] = MappingProxyType({})) -> None:
-    """Refuse models of the synthetic scenes on other data.
+    """Raise if models of the synthetic scenes are used on other data.
 
     Args:
         config: complete.

@@ -214,7 +214,9 @@ class Result:
         return Result(name or f"{self.name} + noise", self.split, lambda: changed, **fields)
 
     def training_summary(self) -> str:
-        """Say which epoch is kept and why, what training cost, and whether the result is above chance."""
+        """Describe which epoch is kept and why, what training cost, and whether the result is above
+        chance.
+        """
         return training_summary(
             self.history, select=self.select, kept=self.kept_epochs, measurements=self.measurements
         )
@@ -247,7 +249,7 @@ class Result:
         return iter(self.keys())
 
     def __contains__(self, label: object) -> bool:
-        """Say whether a number of this label was measured."""
+        """Return whether a number of this label was measured."""
         return label in self.keys()
 
     def __getitem__(self, label: str) -> float:

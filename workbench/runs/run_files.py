@@ -142,7 +142,7 @@ def _share_a_query(first: Mapping[str, set[str]], second: Mapping[str, set[str]]
 
 
 def name_of(source: Any, form: Form) -> str:
-    """Call a source in messages: by its file, else by what it holds."""
+    """Return what messages call a source: its file, else what it holds."""
     return str(source) if isinstance(source, str | Path) else form.what
 
 
@@ -341,7 +341,7 @@ def _direction(fits: Mapping[str, tuple[Sequence[Rows], int]], name: str) -> str
 
 
 def short_name(name: str) -> str:
-    """Call a source in notes: by the name of its file."""
+    """Return what notes call a source: the name of its file."""
     return Path(name).name
 
 

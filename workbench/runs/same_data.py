@@ -20,7 +20,7 @@ PARTS = {
 
 
 def facts_of(split: "Split", *parts: str) -> dict[str, Any]:
-    """Tell what a result keeps of the split that it was measured on.
+    """Return what a result keeps of the split that it was measured on.
 
     Args:
         split: that was measured on.
@@ -30,8 +30,8 @@ def facts_of(split: "Split", *parts: str) -> dict[str, Any]:
 
 
 def differing_facts(first: Any, second: Any) -> list[str]:
-    """Name what differs between what two results keep of their splits: ``"data"`` for name or counts, and
-    those of ``PARTS``. What one of them does not keep is not known to differ.
+    """Return the names of what differs between what two results keep of their splits: ``"data"`` for name or
+    counts, and those of ``PARTS``. What one of them does not keep is not known to differ.
 
     Args:
         first: ``results["split"]``.
@@ -56,12 +56,12 @@ def differing_facts(first: Any, second: Any) -> list[str]:
 
 
 def name_of(split: Any) -> str:
-    """Name a split; one that measured captions alone is named by a word."""
+    """Return the name of a split; one that measured captions alone is named by a word."""
     return str(split.get("name", "")) if isinstance(split, Mapping) else str(split or "")
 
 
 def describe_data(results: Mapping[str, Any]) -> str:
-    """Say what a run was measured on: the split and its size.
+    """Describe what a run was measured on: the split and its size.
 
     Args:
         results: what ``results.json`` holds.

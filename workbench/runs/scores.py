@@ -339,7 +339,7 @@ class SavedScores(SavedVectors):
             np.save(temporary, by_rows(self.values).rows())
 
     def embed(self, source: Source) -> tuple[Embedding, Embedding]:
-        """Name the rows of the images and captions of a split.
+        """Return the rows of the images and captions of a split in the place of embeddings.
 
         Raises:
             ValueError: there are no scores of one of them.

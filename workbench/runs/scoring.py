@@ -13,7 +13,8 @@ from workbench.training.batches import Source
 
 
 def scoring_of(model: Model) -> dict[str, Any]:
-    """State how a model scores that was not trained here, as ``rescored`` takes it; nothing = in its own way.
+    """Return how a model scores that was not trained here, as ``rescored`` takes it; nothing = in its own
+    way.
 
     Args:
         model: any.
@@ -22,7 +23,7 @@ def scoring_of(model: Model) -> dict[str, Any]:
 
 
 def note_of(scorer: Scorer) -> str:
-    """Say by what pairs are scored, in words for people.
+    """Describe by what pairs are scored, in words for people.
 
     Args:
         scorer: of several vectors an item.

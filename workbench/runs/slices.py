@@ -89,10 +89,10 @@ def slices_of(
     return slices
 
 
-def is_value(label: str) -> bool:
+def is_value_slice(label: str) -> bool:
     """Return whether a slice is one of a value, and not of what has none or several.
 
-    >>> is_value("language=de"), is_value("language=(missing)")
+    >>> is_value_slice("language=de"), is_value_slice("language=(missing)")
     (True, False)
     """
     return (

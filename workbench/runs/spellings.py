@@ -95,7 +95,7 @@ def merge_layers(*layers: Layer, rest: str = "") -> dict[str, Any]:
 
 
 def _begins_anew(name: str, value: Any, later: Mapping[str, Any]) -> bool:
-    """Say whether a later layer gives another name to a member."""
+    """Return whether a later layer gives another name to a member."""
     if name not in MEMBERS:
         return False
     names = [name_of(value), name_of(later.get(name, {}))]

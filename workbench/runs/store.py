@@ -382,8 +382,7 @@ def publish(
     measured: "Mapping[str, Sequence[Measurement]] | None" = None,
     correlations: Mapping[str, float] | None = None,
 ) -> Path:
-    """Return the last step of a notebook: write ``results.json`` and ``env.json``, show where they lie and
-    what to do next.
+    """Finish a notebook: write ``results.json`` and ``env.json``, show where they lie and what to do next.
 
     The output also carries the results in scrapbook's format, so that its readers find them without our help.
 
@@ -478,7 +477,7 @@ def write_status(folder: Path | str, status: str) -> Path:
 
 
 def verify_files(folder: Path, *files: Path) -> dict[str, Any]:
-    """Refuse files of a run that are not what it wrote.
+    """Raise if files of a run are not what it wrote.
 
     Returns:
         What they were made from; nothing for a run of a version that wrote no checksums.

@@ -287,7 +287,7 @@ def _as_values(column: Any) -> Any:
 
 
 def side_of(name: str) -> str:
-    """Tell whose field it is by a word of its name; ``""`` = it does not say.
+    """Return whose field it is by a word of its name; ``""`` = it does not say.
 
     >>> [side_of(name) for name in ("clip_image_embeds", "captions", "features")]
     ['image', 'text', '']

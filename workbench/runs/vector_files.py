@@ -72,7 +72,7 @@ def name_of_sources(sources: Mapping[Any, Any]) -> str:
 
 
 def origin(source: Any, values: Embedding) -> dict[str, str]:
-    """Say where vectors are from: the path of their file and its checksum; of those in memory that of the
+    """Return where vectors are from: the path of their file and its checksum; of those in memory that of the
     vectors.
 
     Args:

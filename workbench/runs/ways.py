@@ -63,7 +63,7 @@ def view_for_way(embedding: Embedding, way: Way) -> Embedding:
 
 
 def query_way(image: Embedding, text: Embedding) -> Way:
-    """Say in which direction items are compared: one text among several images is a query, and so are all
+    """Return in which direction items are compared: one text among several images is a query, and so are all
     images otherwise.
 
     Args:
@@ -121,7 +121,7 @@ class Instruction(NamedTuple):
 def instructions(
     method: Callable[..., Any], kind: Literal["images", "texts"], prompts: Mapping[str, str]
 ) -> dict[Way, Instruction]:
-    """Say how a method is called in each direction.
+    """Return how a method is called in each direction.
 
     Args:
         method: of an object, which may say by ``instructed`` that it has no use for what follows; takes

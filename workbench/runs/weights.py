@@ -12,7 +12,7 @@ NOTE = f"{RANDOM} from seed {SEED}: no number says what the trained model would 
 
 
 def lacks_weights(model: str, pretrained: str) -> bool:
-    """Say whether a model of open_clip is named without weights: an architecture alone.
+    """Return whether a model of open_clip is named without weights: an architecture alone.
 
     Args:
         model: a name of open_clip or the path of its JSON configuration.

@@ -21,7 +21,7 @@ from workbench.execution import report
 from workbench.execution.executors import executor
 from workbench.execution.library import find_file
 from workbench.execution.notebook import NOTEBOOK, Outcome, check_parameters, run_notebook
-from workbench.execution.summary import FIRST, RSUM, TRUE, better_and_worse, describe_leader, summary
+from workbench.execution.summary import FIRST, RSUM, TRUE, describe_better_and_worse, describe_leader, summary
 from workbench.formatting import format_number, format_path, format_value
 from workbench.io import read_options, write_text
 from workbench.metrics.comparison import BETTER, state_verdict
@@ -256,7 +256,7 @@ def _numbers_of_models(compared: Mapping[str, Any], key: str) -> dict[str, Any]:
 
 def _better_and_worse(compared: Mapping[str, Any]) -> str:
     """Return in how many metrics the last model is better than the first one, and in how many worse."""
-    return better_and_worse(compared, compared["models"][-1]) if compared else ""
+    return describe_better_and_worse(compared, compared["models"][-1]) if compared else ""
 
 
 def _format_span(values: Mapping[str, Any]) -> str:

@@ -96,7 +96,7 @@ def statement_tallies(rows: pd.DataFrame) -> list[Tally]:
 
 
 def describe_statements(rows: pd.DataFrame) -> str:
-    """Say in one sentence which statements of the first comparison held; empty without results."""
+    """Describe in one sentence which statements of the first comparison held; empty without results."""
     tallies = statement_tallies(rows)
     count = max(tally.count for tally in tallies)
     if not count:
@@ -136,7 +136,7 @@ def _at_levels(levels: Sequence[int]) -> str:
 
 
 def summarise_levels(rows: pd.DataFrame) -> str:
-    """Say at which levels every true pair finds more, and at which fewer."""
+    """Describe at which levels every true pair finds more, and at which fewer."""
     groups = level_groups(rows)
     parts = []
     for word in ("more", "fewer"):
@@ -150,7 +150,9 @@ def summarise_levels(rows: pd.DataFrame) -> str:
 
 
 def describe_levels(rows: pd.DataFrame) -> str:
-    """Say what training with every true pair changes among captions of one level; empty without results."""
+    """Describe what training with every true pair changes among captions of one level; empty without
+    results.
+    """
     count = len(differences(rows, LEVELS[1], "truth"))
     if not count:
         return ""
@@ -169,7 +171,7 @@ def _runs(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def describe_ranks(rows: pd.DataFrame) -> str:
-    """Say what three ranks reach, and whether another objective reaches as much; empty until both are
+    """Describe what three ranks reach, and whether another objective reaches as much; empty until both are
     trained.
     """
     runs = _runs(rows)
@@ -230,7 +232,7 @@ def _count_true(number: float) -> str:
 
 
 def describe_record(rows: pd.DataFrame) -> str:
-    """Say how many objectives and seeds the recorded comparison has."""
+    """Describe how many objectives and seeds the recorded comparison has."""
     compared = differences(rows, LEVELS[1], "truth")
     count = format_count(len(compared), "objective")
     fewest, most = int(compared.seeds.min()), int(compared.seeds.max())

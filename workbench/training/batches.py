@@ -57,7 +57,7 @@ class Pixels:
         return torch.stack(read)
 
     def processes(self, device: torch.device, count: int, at_once: int) -> int:
-        """Say how many processes read the first so many images best, see ``reading_processes``; 0 = none,
+        """Return how many processes read the first so many images best, see ``reading_processes``; 0 = none,
         since the images are in memory or few, or the processor is busy with the model itself.
 
         Args:

@@ -118,7 +118,7 @@ def write(path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -
 
 
 def drop_state(folder: Path) -> None:
-    """Leave the facts of a finished run's checkpoint, without weights, optimiser and random state.
+    """Drop weights, optimiser and random state of a finished run's checkpoint; its facts stay.
 
     Args:
         folder: of the run, which keeps its weights elsewhere.

@@ -70,7 +70,7 @@ def _gather_tensors(value: Tensor, shapes: list[tuple[int, ...]]) -> list[Tensor
 
 
 def average_gradients(parameters: Iterable[nn.Parameter]) -> None:
-    """Give every process the mean of all gradients, in one message."""
+    """Replace the gradients of every process by the mean of all gradients, in one message."""
     trained = [parameter for parameter in parameters if parameter.requires_grad]
     if process_count() == 1 or not trained:
         return

@@ -70,7 +70,7 @@ def possible_drops(graph: SceneGraph) -> list[Change]:
 
 
 def describe_change(graph: SceneGraph, change: Change) -> str:
-    """Say a change in words.
+    """Describe a change in words.
 
     >>> describe_change(SceneGraph(("cup",), ((0, "red"),)), Change("attributes", 0, "blue"))
     'red cup → blue cup'

@@ -244,7 +244,7 @@ class Graph(Encoder):
         return entities if self.context_norm is None else self.dropout(self.context_norm(entities))
 
     def _attend_jointly(self, graphs: Graphs, nodes: Tensor, stars: Tensor, relations: Tensor) -> Tensor:
-        """Return objects and attributes in one graph; returns the objects."""
+        """Attend over objects and attributes in one graph; returns the objects."""
         objects = self._contextualise(graphs, nodes[: len(graphs.objects)], relations)
         holder = graphs.attributes.nonzero(as_tuple=True)[0]
         loops = torch.arange(len(nodes), device=nodes.device).expand(2, -1)
@@ -255,7 +255,7 @@ class Graph(Encoder):
         return self._attend(both, torch.cat([objects, nodes[len(objects) :]]), edges)[: len(objects)]
 
     def text_backbone(self) -> dict[str, int]:
-        """Return pre-trained word vectors, or the text tower by depth."""
+        """Return the depth of pre-trained word vectors, or of the text tower's parameters, by name."""
         return {f"reader.{name}": depth for name, depth in self.reader.depths().items()}
 
 

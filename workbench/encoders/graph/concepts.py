@@ -198,7 +198,7 @@ class WordGru(Reader):
         return mask_and_delete(ids, mask=p.mask, delete=0 if alone else p.delete, whole=alone)
 
     def depths(self) -> dict[str, int]:
-        """Return word vectors that are pre-trained."""
+        """Return the depth of word vectors that are pre-trained."""
         return {"words.weight": 0} if self.warm_start else {}
 
 
@@ -220,7 +220,7 @@ class PieceReader(Reader):
         return means
 
     def depths(self) -> dict[str, int]:
-        """Return the encoder's parameters."""
+        """Return the depths of the encoder's parameters."""
         return {f"backbone.{name}": depth for name, depth in self.backbone.depths().items()}
 
 
@@ -249,7 +249,7 @@ class TextTower(Reader):
         return normalize(read_text(self.tower, words, joint=True)[0], dim=-1)
 
     def depths(self) -> dict[str, int]:
-        """Return the tower's parameters."""
+        """Return the depths of the tower's parameters."""
         return {f"tower.{name}": depth for name, depth in depths(self.tower).items()}
 
 

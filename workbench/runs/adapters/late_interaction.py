@@ -61,7 +61,7 @@ class LateInteraction(Adapter):
 
 
 def retriever_class(classes: Iterable[str]) -> str:
-    """Name the class of a retriever with several vectors an item; ``""`` = there is none.
+    """Return the name of the class of a retriever with several vectors an item; ``""`` = there is none.
 
     Args:
         classes: of transformers, by which a model was saved.

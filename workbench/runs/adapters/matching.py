@@ -80,7 +80,8 @@ def distinct_images(images: Sequence[Image.Image]) -> tuple[list[Image.Image], T
 
 
 def identity(name: str, model: Any, *settings: str) -> str:
-    """Name a model by its weights: the checksums of its folder, or its name and version on the hub.
+    """Return what names a model by its weights: the checksums of its folder, or its name and version on the
+    hub.
 
     Args:
         name: a folder or a name of the hub.

@@ -75,13 +75,15 @@ class Facts:
 
 
 def truth_sentences(facts: Facts) -> str:
-    """Say what is true of the images, how a typed sentence was read, and which words nobody knows here."""
+    """Describe what is true of the images, how a typed sentence was read, and which words nobody knows
+    here.
+    """
     truths = "" if facts.truths is None else truth_line(facts.truths)
     return " ".join(filter(None, [truths, _reading_note(facts), unseen_note(facts.unseen)]))
 
 
 def note_sentences(facts: Facts) -> str:
-    """Say what a reader must know of an answer."""
+    """Describe what a reader must know of an answer."""
     silent = " and ".join(facts.silent)
     unanswered = (
         f"No answer from {silent}, which came without a model: ask about an image or caption of the data."
@@ -108,7 +110,9 @@ def note_sentences(facts: Facts) -> str:
 
 
 def truth_line(truths: Truths) -> str:
-    """Say of how many images a question is true, whether of the pinned ones, and what words mean nothing."""
+    """Describe of how many images a question is true, whether of the pinned ones, and what words mean
+    nothing.
+    """
     line = _grade_note(truths)
     if truths.meaningless:
         line += f". The world has no word for: {_quote(truths.meaningless)}"
@@ -141,7 +145,7 @@ def _reading_note(facts: Facts) -> str:
 
 
 def unseen_note(words: Mapping[str, tuple[str, ...]]) -> str:
-    """Say which words a model has not met in training, in a sentence for each set of models.
+    """Describe which words a model has not met in training, in a sentence for each set of models.
 
     Args:
         words: by the name of the model; none = it has met all, or nothing is known of it.
