@@ -240,7 +240,14 @@ def _split(name: str, ids: Sequence[str], open_image: Callable[[int], Any]) -> S
 
 
 def evaluate_composed(model: Any, galleries: Sequence[Gallery], *, rounds: int = ROUNDS) -> list[Measurement]:
-    """Measure a model by the sum of both vectors, and by each of the two alone.
+    """Measure a model by the sum of both vectors, and by each of the two alone, see ``composed_numbers``."""
+    return [number for number, _ in composed_numbers(model, galleries, rounds=rounds)]
+
+
+def composed_numbers(
+    model: Any, galleries: Sequence[Gallery], *, rounds: int = ROUNDS
+) -> list[tuple[Measurement, Values]]:
+    """Measure a model by the sum of both vectors, and by each of the two alone, query by query.
 
     Args:
         model: of ``open_model``, with cosines of one vector an item.
@@ -249,31 +256,38 @@ def evaluate_composed(model: Any, galleries: Sequence[Gallery], *, rounds: int =
 
     Returns:
         ``R@K[sum]``, ``R@K[image]`` and ``R@K[text]``, and ``R_subset@K`` where queries have candidates; of
-        several galleries the mean over them.
+        several galleries the mean over them. Each with its ``(Q,)`` values by query, gallery after gallery.
     """
     require(
         model.of_unit_length, f"{model.name} has no cosines of one vector an item; vectors cannot be added"
     )
     hits: dict[tuple[str, int, str], list[Array]] = {}
-    units: list[Rows] = []
     kinds: list[Values] = []
-    offset = 0
-    for number, gallery in enumerate(galleries):
-        references = np.array([query.reference for query in gallery.queries])
-        _, unit = np.unique(references, return_inverse=True)
-        units.append(unit + offset)
-        offset += int(unit.max()) + 1
-        kinds.append(np.full(len(references), number))
+    for place, gallery in enumerate(galleries):
+        kinds.append(np.full(len(gallery.queries), place))
         for name, scores in _scores(model, gallery):
             for key, values in _hits(gallery, scores).items():
                 hits.setdefault((*key, name), []).append(values)
-    drawn = partial(draws_of_units, np.concatenate(units), UNIT, rounds)
+    drawn = partial(draws_of_units, units_of(galleries), UNIT, rounds)
     sizes = [len(gallery.split.image_ids) for gallery in galleries]
     measured = []
     for (metric, k, name), columns in hits.items():
         values = np.concatenate(columns, axis=1)
-        measured.append(_number(metric, k, name, values, np.concatenate(kinds), drawn(), max(sizes)))
+        number = _number(metric, k, name, values, np.concatenate(kinds), drawn(), max(sizes))
+        measured.append((number, values[0]))
     return measured
+
+
+def units_of(galleries: Sequence[Gallery]) -> Rows:
+    """Return ``(Q,)`` number of the reference image that each query is drawn with, gallery after gallery."""
+    units: list[Rows] = []
+    offset = 0
+    for gallery in galleries:
+        references = np.array([query.reference for query in gallery.queries])
+        _, unit = np.unique(references, return_inverse=True)
+        units.append(unit + offset)
+        offset += int(unit.max()) + 1
+    return np.concatenate(units)
 
 
 def _number(

@@ -92,6 +92,7 @@ class Declaration(Strict):
         without_kind: kinds that the mean of kinds leaves out.
         least_of_kind: the mean of kinds leaves out kinds with fewer examples.
         languages: of the captions, where a language has to be chosen.
+        long_texts: whether captions are longer than many models read.
         bias: what is known to be wrong with it, in a sentence or two.
         reading: what is read otherwise than the authors do, in a sentence; empty = nothing.
         checked: address of the reader or the file by which columns and metric were checked.
@@ -113,6 +114,7 @@ class Declaration(Strict):
     without_kind: tuple[str, ...] = ()
     least_of_kind: int = 0
     languages: tuple[str, ...] = ()
+    long_texts: bool = False
     bias: str
     reading: str = ""
     checked: str = ""

@@ -5,7 +5,7 @@ whose interval draws images, each with its captions in all languages.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -36,11 +36,14 @@ class Variant:
         name: of the set, such as a language.
         measurements: R@K of both directions.
         note: how many of its captions the model cuts; empty = none.
+        by_image: label -> ``(I,)`` what each image adds to the number, where all images have equally many
+            captions, so that the number is the mean over images.
     """
 
     name: str
     measurements: Sequence[Measurement]
     note: str = ""
+    by_image: Mapping[str, Values] = field(default_factory=dict)
 
 
 def languages_of(name: str, root: str | None, chosen: Sequence[str]) -> dict[str, Split]:
@@ -116,19 +119,41 @@ def measure_variants(
         scores = model.scores(image, model.embed_texts(split.captions))
         evidence = Evidence(scores, split.judgements["own"], split.own)
         measurements = []
+        by_image: dict[str, Values] = {}
         for number, values in walk(evidence, [HitRate(ks=DEPTHS)], rounds=rounds):
             measurements.append(number)
             rows = np.arange(len(first.image_ids)) if number.key.direction == "i2t" else split.own
             columns.setdefault(number.label, []).append((values, rows))
+            counts = np.bincount(rows)
+            if len(set(counts.tolist())) == 1:
+                by_image[number.label] = np.bincount(rows, values) / counts
         cut, most = model.count_truncated(source)
         note = f"{name}: {format_count(cut, 'caption')} cut at {most} tokens" if cut else ""
-        variants.append(Variant(name, measurements, note))
+        variants.append(Variant(name, measurements, note, by_image))
     if mean and len(variants) > 1:
-        variants.append(Variant(MEAN, [_mean(label, sets, rounds) for label, sets in columns.items()]))
+        numbers = [
+            _mean(label, sets, _mean_chance(variants, label), rounds) for label, sets in columns.items()
+        ]
+        variants.append(Variant(MEAN, numbers, by_image=_mean_by_image(variants)))
     return variants
 
 
-def _mean(label: str, sets: Sequence[tuple[Values, Rows]], rounds: int) -> Measurement:
+def _mean_by_image(variants: Sequence[Variant]) -> dict[str, Values]:
+    """Return the mean over sets of captions of what each image adds, where all sets have it."""
+    labels = set.intersection(*(set(variant.by_image) for variant in variants))
+    shared = [label for label in variants[0].by_image if label in labels]
+    return {label: np.mean([variant.by_image[label] for variant in variants], axis=0) for label in shared}
+
+
+def _mean_chance(variants: Sequence[Variant], label: str) -> float:
+    """Return the mean over sets of captions of what chance reaches; NaN = it is not known of one."""
+    chances: list[float | None] = []
+    for variant in variants:
+        chances += [number.chance for number in variant.measurements if number.label == label]
+    return float(np.mean(np.array(chances, dtype=np.float64)))
+
+
+def _mean(label: str, sets: Sequence[tuple[Values, Rows]], chance: float, rounds: int) -> Measurement:
     """Return the mean over sets of captions."""
     values, rows = (np.concatenate(column) for column in zip(*sets, strict=True))
     number_of_set = np.repeat(np.arange(len(sets)), [len(column) for column, _ in sets])
@@ -139,7 +164,7 @@ def _mean(label: str, sets: Sequence[tuple[Values, Rows]], rounds: int) -> Measu
         f"at least one relevant item among the {key.k} best; mean over sets of captions",
     )
     draws = draws_of_units(rows, UNIT, rounds)
-    return report_number(row, replace(key, subset=MEAN), values, "", draws, 0)
+    return report_number(row, replace(key, subset=MEAN), values, "", draws, 0, chance)
 
 
 def table_lines(variants: Sequence[Variant], depths: Sequence[int] = DEPTHS[:1]) -> list[str]:

@@ -196,7 +196,7 @@ def test_an_arm_whose_worker_dies_is_tried_again_so_often_and_then_reported():
         return SimpleNamespace(result=result, done=lambda: True)
 
     task = Task("grid", len(answers), "arms")
-    found = grid._collect({label: partial(submit, label) for label in answers}, said.append, task)
+    found = grid.collect({label: partial(submit, label) for label in answers}, said.append, task)
     assert task.count == 4
     assert {label: done.status for label, done in found.items()} == {
         "a": "killed", "b": "ok", "c": "killed", "d": "failed:2",

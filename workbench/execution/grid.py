@@ -396,7 +396,7 @@ def run_grid(  # noqa: PLR0913
             if label not in results
         }
         task.update(len(results))
-        results |= _collect(submit, say, task)
+        results |= collect(submit, say, task)
     return [results[label] for label in arms]
 
 
@@ -425,10 +425,16 @@ def _run_arm(path: Path, values: dict[str, Any], *, root: Path, **options: Any) 
         return Outcome(root / path.stem, "failed:start", FAILED, error=message, traceback=trace)
 
 
-def _collect(
+def collect(
     submit: Mapping[str, Callable[[], Any]], say: Callable[[str], None], task: Task
 ) -> dict[str, Outcome]:
-    """Return the result of every arm, those whose kernel or worker died after as many tries as they have."""
+    """Return the result of every arm, those whose kernel or worker died after as many tries as they have.
+
+    Args:
+        submit: by the label of an arm, what starts it and returns a future of its ``Outcome``.
+        say: is told how each arm ended.
+        task: counts the arms.
+    """
     futures = {label: start() for label, start in submit.items()}
     tries, results = Counter(list(futures)), dict[str, Outcome]()
     while futures:

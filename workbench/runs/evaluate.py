@@ -412,7 +412,8 @@ def _subject_of_model(model: Any, where: Where, scoring: Scoring, how: Mapping[s
     run = read_kind(folder) if folder else None
     if where.data is None and isinstance(run, Evaluation):
         return _subject_of_result(open_runs([str(folder)])[0], where, scoring, how)
-    opened = first_stage(open_model(folder or model, **how), *scoring)
+    named = model if isinstance(model, Model) else folder or model
+    opened = first_stage(open_model(named, **how), *scoring)
     part, target = data_of(opened, where)
     own = where.data is None and where.split in ("", "test")
     if folder and own and (changes := changed_since(folder, part)):
@@ -422,15 +423,16 @@ def _subject_of_model(model: Any, where: Where, scoring: Scoring, how: Mapping[s
 
 
 def _run_of(model: Any, data: Any) -> Path | None:
-    """Return the folder of the run that a model is named by; without data it has to be one.
+    """Return the folder of the run that a model is named by or comes from; without data it has to be one.
 
     Raises:
         FileNotFoundError, LookupError: there is no such run, or several.
         ValueError: a model that is no run, and no data.
     """
     if not isinstance(model, str | Path):
-        require(data is not None or isinstance(model, TrainedModel), "name the data to evaluate the model on")
-        return None
+        trained = isinstance(model, TrainedModel)
+        require(data is not None or trained, "name the data to evaluate the model on")
+        return find_run_folder(model.origin["model"]) if trained and "model" in model.origin else None
     folder = find_run_folder(model)
     if folder is None and data is None:
         return store.find(model).folder
