@@ -44,6 +44,8 @@ ENOUGH = 0.8  # correlation from which two metrics "rise together"
 RECORDED_THREADS = 1
 # tables of values by seed, by the data that they were measured on
 TABLES = {"W": ("comparison_scenes", "components_scenes", "judge_orders"), "F": ("objectives_flickr8k",)}
+# tables of further arms
+FURTHER = {"W": ("released_scenes",)}
 
 
 @dataclass(frozen=True)
@@ -187,6 +189,16 @@ def budget_of_arm(where: str, arm: tuple[str, str]) -> dict[str, Any]:
     return {**budget, "epochs": budget["epochs"] * factor} if factor != 1 else budget
 
 
+def recipe_of_grid(name: str) -> dict[str, Any]:
+    """Return values that lie over those that a grid fixes."""
+    return dict(_read_claims()["recipes"].get(name, {}))
+
+
+def most_warmup_epochs() -> int:
+    """Return how many warm-up epochs an arm has at most."""
+    return int(_read_claims()["warmup"])
+
+
 def planned_seeds(claim: Claim, where: str) -> int:
     """Return how many seeds a question of a claim is stated with."""
     return int(_read_claims()["seeds"][where])
@@ -229,8 +241,15 @@ def latest_lines(lines: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def current(lines: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the last line of each question that is still asked, if its arms have enough steps, and equal."""
-    return [line for line in latest_lines(lines) if _is_open(line) and health.has_long_equal_arms(line)]
+    """Return the last line of each question that is still asked, if its arms have enough steps, and equal;
+    a number such as a time asks for no steps.
+    """
+    known = load_claims()
+    return [
+        line
+        for line in latest_lines(lines)
+        if _is_open(line) and (health.has_long_equal_arms(line) or not known[line["claim"]].learns)
+    ]
 
 
 def _is_open(line: Mapping[str, Any]) -> bool:
@@ -266,9 +285,15 @@ def question_hash(claim: Claim, where: str, arms: Sequence[tuple[str, str]]) -> 
 @cache
 def _arm_values(where: str, grid: str, label: str) -> dict[str, Any]:
     """Return what an arm is trained with: the budget, and what lies over it."""
-    described = read_grid(find_file(grid, "grid"))
+    described = _read_named_grid(grid)
     values = {"fixed": described.get("fixed"), "arm": described["arms"][label]}
-    return values | {"budget": budget_of_arm(where, (grid, label)), "options": every_option()}
+    values |= {"budget": budget_of_arm(where, (grid, label)), "options": every_option()}
+    return values | {"recipe": recipe_of_grid(grid), "warmup": most_warmup_epochs()}
+
+
+@cache
+def _read_named_grid(name: str) -> Mapping[str, Any]:
+    return read_grid(find_file(name, "grid"))
 
 
 def contrast_name(arms: Sequence[tuple[str, str]]) -> str:
@@ -277,11 +302,23 @@ def contrast_name(arms: Sequence[tuple[str, str]]) -> str:
 
 
 def history(lines: Iterable[Mapping[str, Any]]) -> dict[tuple[Any, ...], list[str]]:
-    """Return what each question was answered before its last line: verdict and day, the oldest first."""
-    answers: dict[tuple[Any, ...], list[str]] = {}
+    """Return what each question was answered before its last answer: verdict and day, the oldest first.
+
+    A line that repeats the values and the verdict of the one before it is no further answer.
+    """
+    answers: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
     for line in lines:
-        answers.setdefault(_question_of_line(line), []).append(f"{line['verdict']} ({line['day']})")
-    return {question: words[:-1] for question, words in answers.items()}
+        earlier = answers.setdefault(_question_of_line(line), [])
+        if not earlier or _answer_of_line(line) != _answer_of_line(earlier[-1]):
+            earlier.append(line)
+    words = {}
+    for question, several in answers.items():
+        words[question] = [f"{line['verdict']} ({line['day']})" for line in several[:-1]]
+    return words
+
+
+def _answer_of_line(line: Mapping[str, Any]) -> tuple[Any, ...]:
+    return line["verdict"], line["values"]
 
 
 def _question_of_line(line: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -1,5 +1,6 @@
 """The effects of the ledger on one scale, from chance to the best that can be reached."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -74,6 +75,7 @@ def figure_values(lines: Iterable[Line]) -> Mapping[str, object]:
     """Return what the template draws: marks, placed in percent of the width, and the ends of the scale."""
     every = marks(lines)
     reach = max([1.0, *(max(abs(mark.low), abs(mark.high)) for mark in every)])
+    several = Counter(_question(mark) for mark in every)
     rows = []
     for mark in every:
         ends = {"low": mark.low, "high": mark.high, "effect": mark.effect}
@@ -81,11 +83,19 @@ def figure_values(lines: Iterable[Line]) -> Mapping[str, object]:
         band = min(mark.detectable, reach)
         row |= {"band_low": round(_place(-band, reach), 2), "band_high": round(_place(band, reach), 2)}
         about = {"id": mark.line["claim"], "paper": mark.paper, "verdict": mark.line["verdict"]}
-        row |= about | {"says": claims.find_claim(mark.line["claim"]).says, "judge": mark.line["judge"]}
+        arms = claims_told.contrast_of(mark.line)
+        # of a claim with several rows the arms tell which is which
+        says = f"{arms}." if several[_question(mark)] > 1 else claims.find_claim(mark.line["claim"]).says
+        row |= about | {"says": says, "judge": mark.line["judge"]}
         row |= {"place": claims.DATA[mark.line["data"]].capitalize() + "."}
-        row |= {"words": mark.words, "arms": claims_told.contrast_of(mark.line)}
+        row |= {"words": mark.words, "arms": arms}
         rows.append(row)
     return {"marks": rows, "ends": [format_number(end, 0) for end in (-reach, reach)]}
+
+
+def _question(mark: Mark) -> tuple[str, str, str]:
+    """Return claim, data and judge of a mark."""
+    return mark.line["claim"], mark.line["data"], mark.line["judge"]
 
 
 def _place(value: float, reach: float) -> float:

@@ -265,7 +265,7 @@ def folders_of(line: Line) -> dict[str, str]:
 def _tables(line: Line) -> list[tuple[str, str]]:
     """Return the tables that hold an arm of a recorded comparison and its number, with what made each."""
     tables = []
-    for name in claims.TABLES[line["data"]]:
+    for name in (*claims.TABLES[line["data"]], *claims.FURTHER.get(line["data"], ())):
         rows, arms = assets.read_recorded(name), line["contrast"].split(" | ")
         compared = rows["arm" if "arm" in rows else "objective"].isin(arms).any() or len(arms) == 1
         if compared and set(line["metric"]) & set(rows["key"]):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from paper_tables import claims
+from paper_tables.claims import smallest_effects
 from paper_tables.claims_page import Asked, lines_by_question, unjudged_claims
 from paper_tables.claims_told import (
     MEANS,
@@ -74,6 +75,12 @@ LIMITS = (
     "Refuted and equivalent mean at this size. They say nothing about the paper's own tables.",
     "Claims were chosen because two cores can try them, and each has one reading of ours. A verdict is of "
     "this reading. The same recorded runs answer several claims, so that their verdicts are not independent.",
+    "A seed changes starting weights and the order of batches, alike for both arms. Training images stay the "
+    "same, so no bracket holds for other training data.",
+    "Student's interval takes differences between seeds for normal. A test of their signs alone has no p "
+    "value below 0.25 with three seeds, and none below 0.06 with five; every row says how many seeds agree.",
+    "Recorded rows have as many seeds as the comparison had; no rule said beforehand when to stop. Questions "
+    "that are stated today wait for all their seeds.",
 )
 
 
@@ -84,7 +91,7 @@ def pages(ledger: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     verdicts, earlier = lines_by_question(claims.current(ledger)), claims.history(ledger)
     texts = {
         "claims.md": _verdict_sections(verdicts, earlier),
-        "claims_limits.md": _parting_sections(verdicts, ledger),
+        "claims_limits.md": _parting_sections(verdicts, ledger, earlier),
     }
     return {name: "\n".join(lines_of_page) + "\n" for name, lines_of_page in texts.items()}
 
@@ -105,10 +112,49 @@ def limits_text(ledger: Sequence[Mapping[str, Any]]) -> list[str]:
         *LIMITS,
         f"Undecided is no evidence against a claim. Seeds are few: {sizes}.",
         _stated(lines),
+        _describe_images(lines),
+        _describe_voids(lines),
+        _describe_limits(lines),
         _describe_rates(lines),
         _expected_false_verdicts(lines),
         _count_dropped(ledger),
     ]
+
+
+def _describe_images(lines: Sequence[Mapping[str, Any]]) -> str:
+    """Return how many intervals hold the scatter of test images."""
+    trained = [line for line in lines if line.get("seeds")]
+    count = sum("images" in line for line in trained)
+    return (
+        f"Of {format_count(len(trained), 'row')} from training, {count} keep values by image. Brackets "
+        "of the others hold other seeds alone, and are too narrow for other test images."
+    )
+
+
+def _describe_voids(lines: Sequence[Mapping[str, Any]]) -> str:
+    """Return how many rows are void, and what that depends on."""
+    trained = [line for line in lines if line.get("seeds")]
+    void = sum(line["verdict"] == "void" for line in trained)
+    return (
+        f"Of {format_count(len(trained), 'row')} from training, {void} are void and say nothing for or "
+        "against a claim. They take no part in Holm's rule. Whether an arm has learnt is judged by its own "
+        "RSUM by annotated pairs, after training."
+    )
+
+
+def _describe_limits(lines: Sequence[Mapping[str, Any]]) -> str:
+    """Return where the smallest effects of interest come from, and how many rows held are below theirs."""
+    below = 0
+    for line in lines:
+        below += line["verdict"] == "replicated" and max(-line["low"], line["high"]) < line["smallest"]
+    usual = smallest_effects()
+    return (
+        f"Limits below which an effect does not matter are ours and come from no paper: "
+        f"{format_number(usual['sum'], 0)} points of 600, {format_number(usual['share'], 1)} percentage "
+        f"points, {format_number(usual['correlation'], 2)} of a correlation. With another limit a row may be "
+        f"equivalent or undecided. Replicated says the sign alone: {format_count(below, 'replicated row')} "
+        "lie wholly below their limit."
+    )
 
 
 def _describe_rates(lines: Sequence[Mapping[str, Any]]) -> str:
@@ -228,7 +274,9 @@ def _verdict_sections(verdicts: Asked, earlier: Mapping[tuple[Any, ...], Sequenc
     return [*lines, "## How to read a row", "", *(f"- {sentence}" for sentence in LEGEND)]
 
 
-def _parting_sections(verdicts: Asked, ledger: Sequence[Mapping[str, Any]]) -> list[str]:
+def _parting_sections(
+    verdicts: Asked, ledger: Sequence[Mapping[str, Any]], earlier: Mapping[tuple[Any, ...], Sequence[str]]
+) -> list[str]:
     """Return where the judges part, how much the seeds can find, and what not to conclude."""
     partings = {
         key: parting_of_judges(judges.get("labels"), judges.get("truth")) for key, judges in verdicts.items()
@@ -246,7 +294,7 @@ def _parting_sections(verdicts: Asked, ledger: Sequence[Mapping[str, Any]]) -> l
         ("One decides, the other does not", "only"),
     ):
         parted = {key: verdicts[key] for key, parting in partings.items() if word in parting}
-        lines += ["", f"## {heading}", "", *_verdict_table(parted)]
+        lines += ["", f"## {heading}", "", *_verdict_table(parted, earlier=earlier)]
     every = list(chain.from_iterable(judges.values() for judges in verdicts.values()))
     lines += ["", "## What the seeds can find", "", *_power_table()]
     sentences = filter(None, [*limits_text(ledger), power_text(every)])

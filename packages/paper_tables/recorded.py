@@ -13,6 +13,7 @@ from paper_tables import health
 from paper_tables.claims import (
     BASELINE,
     ENOUGH,
+    FURTHER,
     RECORDED_IMAGES,
     RECORDED_THREADS,
     TABLES,
@@ -21,7 +22,7 @@ from paper_tables.claims import (
     line_of_arms,
     load_claims,
 )
-from workbench import assets
+from workbench import assets, objectives
 from workbench.records import Values
 
 
@@ -52,14 +53,18 @@ def _contrasts(claim: Claim, where: str, who: str, keys: list[str]) -> Iterable[
             "chance": round(health.chance(RECORDED_IMAGES), 2) if keys == ["rsum"] else None,
             "seeds": both,
         }
-        about |= {"source": _source_tables(where), "threads": RECORDED_THREADS, "seconds": round(ran)}
+        about |= {
+            "source": _source_tables(where, (more, less)),
+            "threads": RECORDED_THREADS,
+            "seconds": round(ran),
+        }
         yield line_of_arms(claim, where, f"{more} | {less}", who, sides, **about)
 
 
 @cache
 def _recorded_numbers(where: str) -> pd.DataFrame:
     """Return ``(arm, seed, key)`` -> value, of runs that were trained with annotated pairs."""
-    rows = pd.concat([assets.read_recorded(name) for name in TABLES[where]])
+    rows = pd.concat([assets.read_recorded(name) for name in (*TABLES[where], *FURTHER.get(where, ()))])
     for column, value in (("positives", "own"), ("judge", "CIDEr-D")):
         rows = rows[rows[column].isna() | (rows[column] == value)] if column in rows else rows
     arm = rows["arm"].fillna(rows["objective"]) if "arm" in rows else rows["objective"]
@@ -79,6 +84,8 @@ def _correlation_over_models(claim: Claim, keys: list[str], table: pd.DataFrame)
     """
     both = pd.DataFrame({"sum": table["rsum"], "other": table[keys].mean(axis=1, skipna=False)}).dropna()
     means = both.groupby("arm").mean()
+    # an objective without one of its parts, or in a second form, is no further objective
+    means = means[means.index.isin(objectives.names())]
     names = [name for name in means.index if claim.models != "gains" or name != BASELINE]
     every, count = _joint_gain(claim, means), len(names)
     without = [_joint_gain(claim, means.drop(name)) for name in names]
@@ -97,7 +104,8 @@ def _joint_gain(claim: Claim, means: pd.DataFrame) -> float:
 
 
 @cache
-def _source_tables(where: str) -> dict[str, str]:
+def _source_tables(where: str, arms: tuple[str, ...] = ()) -> dict[str, str]:
     """Return the tables that values come from, by the hash of their content."""
-    files = (assets.path(f"results/{name}.tsv") for name in TABLES[where])
+    further = [name for name in FURTHER.get(where, ()) if assets.read_recorded(name)["arm"].isin(arms).any()]
+    files = (assets.path(f"results/{name}.tsv") for name in (*TABLES[where], *further))
     return {file.name: hashlib.sha256(file.read_bytes()).hexdigest()[:16] for file in files}

@@ -139,7 +139,9 @@ def _configs(name: str, labels: set[str], where: str) -> dict[Arm, Config]:
     )
     for label in labels:
         require_known(f"{name} has no arm", label, described["arms"])
-    fixed = parameters.override(known, claims.budget_of_data(where), described.get("fixed") or {})
+    fixed = parameters.override(
+        known, claims.budget_of_data(where), described.get("fixed") or {}, claims.recipe_of_grid(name)
+    )
     usual = claims.budget_of_data(where)
     arms = {}
     for label in labels:
@@ -150,7 +152,13 @@ def _configs(name: str, labels: set[str], where: str) -> dict[Arm, Config]:
     lacking = grid.missing_needs({}, planned)
     require(not lacking, "\n".join(lacking), FileNotFoundError)
     configs = {label: Config(**fields(values)) for label, values in planned.items()}
-    return {(name, label): _with_options(config) for label, config in configs.items()}
+    return {(name, label): _with_short_warmup(_with_options(config)) for label, config in configs.items()}
+
+
+def _with_short_warmup(config: Config) -> Config:
+    """Return a configuration with no more warm-up epochs than claims allow."""
+    most = claims.most_warmup_epochs()
+    return config.replace(warmup_epochs=most) if resolve(config).warmup_epochs > most else config
 
 
 def _with_options(config: Config) -> Config:
