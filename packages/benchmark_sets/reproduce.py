@@ -9,6 +9,7 @@ import csv
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from datetime import date
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,9 +17,10 @@ import numpy as np
 
 import workbench as wb
 from workbench.formatting import format_count, format_number, format_some
-from workbench.io import read_text, validate, write_json
+from workbench.io import read_text, validate, write_json, write_text
 from workbench.records import Judgements, MetricKey, Split, require
 from workbench.registry import did_you_mean
+from workbench.runs.environment import environment
 
 FILE = Path(__file__).parent / "published.tsv"
 # what stands in the way of a run on this machine
@@ -152,16 +154,30 @@ def _measure_group(
     """Measure the numbers of one model on one data set."""
     options = {"root": roots[data]} if data in roots else {}
     try:
-        split = wb.load_data(data, split="test", **options)
         if not model:
+            split = _load_counted(data, options)
             return _judge(group, _counts_of(split), split)
+        split = wb.load_data(data, split="test", **options)
+    except MISSING as error:
+        return _not_run(group, error)
+    try:
         opened = _open(model, weights.get(model, ""))
     except MISSING as error:
-        message = error.args[0] if isinstance(error, KeyError) else error
-        return [Outcome(row, "not run", reason=str(message)) for row in group]
+        return _not_run(group, error, f"; say where its weights are by --weights {model}=PLACE")
     result = wb.evaluate(opened, split, rounds=0)
     numbers = {label: 100 * result[label] for label in result}
     return _judge(group, numbers, result.split)
+
+
+def _not_run(group: Sequence[Published], error: Exception, remedy: str = "") -> list[Outcome]:
+    message = error.args[0] if isinstance(error, KeyError) else error
+    return [Outcome(row, "not run", reason=f"{message}{remedy}") for row in group]
+
+
+def _load_counted(data: str, options: Mapping[str, Any]) -> Split:
+    """Load data that are only counted: without images, where the data can be read without them."""
+    texts = {"source": "captions"} if wb.data.member(data).takes("source") else {}
+    return wb.load_data(data, split="test", **{**options, **texts})
 
 
 def _open(model: str, place: str) -> Any:
@@ -249,14 +265,21 @@ def write_outcomes(outcomes: Sequence[Outcome], folder: Path) -> list[Path]:
     """
     folder.mkdir(parents=True, exist_ok=True)
     records = [asdict(outcome) for outcome in outcomes]
-    table = folder / "reproduced.md"
-    table.write_text("\n".join(_markdown(outcomes)) + "\n", encoding="utf-8")
-    return [write_json(folder / "reproduced.json", {"outcomes": records}), table]
+    today, machine = date.today().isoformat(), environment()
+    content = {"date": today, "environment": machine, "outcomes": records}
+    where = f"Measured on {today}, on {_machine_class(machine)}."
+    lines = [summary(outcomes), where, "", *_markdown(outcomes)]
+    table = write_text(folder / "reproduced.md", "\n".join(lines) + "\n")
+    return [write_json(folder / "reproduced.json", content), table]
+
+
+def _machine_class(machine: Mapping[str, Any]) -> str:
+    """Say with what the numbers were computed."""
+    device = machine["device"] or "cpu"
+    return format_count(machine["cpus"], "CPU core") if device == "cpu" else str(device)
 
 
 def _markdown(outcomes: Sequence[Outcome]) -> Iterator[str]:
-    yield f"{summary(outcomes)}"
-    yield ""
     yield "| model | data | number | printed | here | outcome | printed in |"
     yield "|---|---|---|---|---|---|---|"
     for outcome in outcomes:
@@ -275,6 +298,25 @@ def _markdown(outcomes: Sequence[Outcome]) -> Iterator[str]:
         yield ""
         numbers = [outcome.published.number for outcome in outcomes if outcome.reason == reason]
         yield f"- {format_some(numbers)}: {reason}"
+    commands = commands_of(outcomes)
+    if commands:
+        yield from ("", "What was not run is measured by these commands, where weights and data are:", "")
+        yield from (f"- `{command}`" for command in commands)
+
+
+def commands_of(outcomes: Iterable[Outcome]) -> list[str]:
+    """Return a command for each model, or data set that is only counted, of which a number was not run."""
+    missing: dict[str, dict[str, None]] = {}
+    for outcome in outcomes:
+        row = outcome.published
+        if outcome.status == "not run":
+            missing.setdefault(row.model or row.data, {})[row.data] = None
+    commands = []
+    for name, sets in missing.items():
+        words = ["workbench reproduce", name, *(f"--data {data}=FOLDER" for data in sets)]
+        words += [] if name in sets else [f"--weights {name}=FILE"]
+        commands.append(" ".join(words))
+    return commands
 
 
 def _values(outcome: Outcome) -> tuple[str, str]:

@@ -10,6 +10,8 @@ import tarfile
 import numpy as np
 from PIL import Image
 
+from workbench.data import eccv_caption as eccv
+
 # part, number of the image, ids of its sentences; the ids are ours, but for those of ``eccv_caption``
 COCO = [
     ("train", 11, (101, 102, 103, 104, 105)),
@@ -201,3 +203,17 @@ def bottom_up(place, images=24, regions=6, width=12):
 def swaps(root):
     """A small part of the embedded world."""
     return {"of": "scenes", "options": {"size": 8}}
+
+
+def write_karpathy_test(real_data, place):
+    """``dataset_coco.json`` with the test split alone: its captions, and the ids of the package, which stand
+    in the same order."""
+    images = json.loads((real_data / "coco" / "karpathy_test_captions.json").read_text())
+    ids = np.load(eccv._package_folder() / "coco_test_ids.npy").reshape(-1, 5).tolist()
+    records = []
+    for n, (image, row) in enumerate(zip(images, ids, strict=True)):
+        texts = zip(image["caption"][: len(row)], row, strict=True)
+        sentences = [{"raw": raw, "imgid": n, "sentid": number} for raw, number in texts]
+        record = {"filepath": "val2014", "filename": image["image"].split("/")[1], "imgid": n}
+        records.append(record | {"split": "test", "sentids": row, "sentences": sentences})
+    (place / "dataset_coco.json").write_text(json.dumps({"images": records}))

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import json
 
-import numpy as np
 import pytest
 
 from tests.data import fixtures
+from tests.data.fixtures import write_karpathy_test
 from workbench import data
 from workbench.data import eccv_caption
 
@@ -70,21 +70,8 @@ def test_unknown_splits_list_the_known():
 @pytest.fixture(scope="module")
 def whole(real_data, tmp_path_factory):
     """The whole test split, from its captions and from the package's ids, which stand in the same order."""
-    images = json.loads((real_data / "coco" / "karpathy_test_captions.json").read_text())
-    ids = np.load(eccv_caption._package_folder() / "coco_test_ids.npy").reshape(-1, 5).tolist()
-    records = [
-        {
-            "filepath": "val2014",
-            "filename": image["image"].split("/")[1],
-            "imgid": n,
-            "split": "test",
-            "sentids": row,
-            "sentences": [{"raw": raw, "imgid": n, "sentid": i} for raw, i in zip(image["caption"], row)],
-        }
-        for n, (image, row) in enumerate(zip(images, ids, strict=True))
-    ]
     root = tmp_path_factory.mktemp("coco")
-    (root / "dataset_coco.json").write_text(json.dumps({"images": records}))
+    write_karpathy_test(real_data, root)
     return data.load("eccv_caption", root=str(root), source="captions")
 
 

@@ -9,6 +9,7 @@ from benchmark_sets import reproduce as published
 from typer.testing import CliRunner
 
 import workbench as wb
+from tests.data.fixtures import write_karpathy_test
 from workbench import data
 from workbench.cli import app
 from workbench.records import MetricKey
@@ -106,6 +107,17 @@ def test_what_is_missing_is_told_and_nothing_is_measured(tmp_path, monkeypatch):
     assert done.exit_code == 3
     assert "3 not run" in done.output
     assert "Get examples.jsonl from https://huggingface.co/datasets/facebook/winoground" in done.output
+    page = (tmp_path / "reproduce" / "reproduced.md").read_text()
+    command = "workbench reproduce ViT-B-32:openai --data winoground=FOLDER --weights ViT-B-32:openai=FILE"
+    assert f"- `{command}`" in page
+
+
+@pytest.mark.real_data
+def test_counts_of_eccv_caption_are_the_published_ones_and_need_no_images(real_data, tmp_path):
+    write_karpathy_test(real_data, tmp_path)
+    done = run("eccv_caption", "--data", f"eccv_caption={tmp_path}", "--root", tmp_path)
+    assert done.exit_code == 0, done.output
+    assert "21 published numbers: 4 within, 0 outside, 17 not run." in done.output
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,8 @@ LABELS["rsum"] = "rsum"
 LABELS |= {f"{d}_r{k}": str(MetricKey("R", d, k=k)) for d, k in product(("i2i", "t2t"), (1, 5))}
 LABELS |= {f"{d}_mAPR": str(MetricKey("map_at_r", d)) for d in BOTH}
 LABELS |= {f"{d}_RP": str(MetricKey("r_precision", d)) for d in BOTH}
-LABELS |= {"P": "hierarcaps_traversal/P", "R": "hierarcaps_traversal/R", "d_corr": "d_corr_image"}
+LABELS |= {f"{part}": str(MetricKey(f"hierarcaps_traversal_{part}", "", "chains")) for part in "PR"}
+LABELS["d_corr"] = str(MetricKey("d_corr_image", "", "chains"))
 Filter = str | Sequence[str] | None
 
 
