@@ -250,6 +250,24 @@ BAD = {
 }  # fmt: skip
 
 
+def test_ground_truth_lists_what_is_relevant_in_any_order(whole):
+    graded = {"c0": {"0.png": 1, "1.png": 1}, "c3": {"2.png": 1}}
+    listed = {query: list(items)[::-1] for query, items in graded.items()}
+    results = [
+        wb.evaluate(scores=whole.scores, data=SPLIT, qrels=truth, rounds=0) for truth in (graded, listed)
+    ]
+    assert dict(results[0]) == dict(results[1])
+    assert "qrels:t2i/R@1" in results[0]
+    with pytest.raises(ValueError, match="none is relevant"):
+        wb.evaluate(scores=whole.scores, data=SPLIT, qrels={"c0": {"0.png": 0}})
+
+
+def test_a_row_without_an_id_is_named():
+    table = pd.DataFrame({"query": ["c0", None], "item": ["0.png", "1.png"], "score": 1.0})
+    with pytest.raises(ValueError, match="row 1 names no query"):
+        wb.evaluate(runs=table, data=SPLIT)
+
+
 @pytest.mark.parametrize("case", BAD)
 def test_lists_that_cannot_be_read_are_refused_in_one_line(case, tmp_path):
     name, content, message = BAD[case]

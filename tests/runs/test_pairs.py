@@ -388,6 +388,7 @@ def test_a_second_stage_that_cannot_be_is_refused(how, message):
         (lambda n: np.zeros((n, 2)), r"score\(\) of \d+ pairs gave shape"),
         (lambda n: np.zeros(n - 1 or 2), "a number a pair"),
         (lambda n: "good", "one a pair"),
+        (lambda n: [np.nan] * n, "image 0 and '0' the score nan"),
     ],
 )
 def test_an_object_that_gives_something_else_is_refused(output, message):

@@ -115,6 +115,23 @@ def test_numbers_of_any_kind_are_scores(kind):
     np.testing.assert_array_equal(read, values.double().numpy())
 
 
+def test_a_matrix_stands_as_its_name_or_the_ids_of_one_side_say(cosines):
+    captions = [f"c{row}" for row in range(CAPTIONS)]
+    for source in ({"logits_per_text": cosines.T}, pd.DataFrame(cosines.T, index=captions)):
+        np.testing.assert_array_equal(read_scores(source, SPLIT).values, cosines)
+
+
+def test_as_many_images_as_captions_without_ids_are_read_as_they_stand_and_a_note_says_so():
+    ids = tuple("abc")
+    split = Split("square", ids, ids, tuple("def"), np.arange(3), raise_no_image)
+    scores = np.arange(9.0).reshape(3, 3)
+    named = pd.DataFrame(scores, index=list("def"))
+    results = [wb.evaluate(scores=source, data=split, rounds=0) for source in (scores, named)]
+    assert "rows are read as images" in " ".join(results[0].split.notes)
+    assert results[1].split.notes == ()
+    np.testing.assert_array_equal(results[1].scores, results[0].scores.T)
+
+
 def _with(value: float) -> np.ndarray:
     scores = np.zeros((IMAGES, CAPTIONS))
     scores[2, 7] = value

@@ -200,6 +200,7 @@ def test_a_misshapen_source_is_refused_by_its_row_or_field(source, message):
         (np.ones((3, 2, 4)), "encode_image.. of 4 gave 3 times several vectors"),
         ([np.ones((2, 4)), np.ones((2, 5)), np.ones((1, 4)), np.ones((1, 4))], r"shape \(2, 5\) for row 1"),
         ([np.ones((2, 4))] * 3 + [np.full((1, 4), np.nan)], "not finite for row 3"),
+        (np.ones((4, 2, 4)) * np.array([1, 0])[:, None], "zeros, which are padding.*for row 0"),
     ],
 )
 def test_a_misshapen_output_of_an_object_is_refused_by_its_row(split, output, message):

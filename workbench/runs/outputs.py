@@ -14,6 +14,10 @@ from workbench.runs.vector_parts import pad_vectors
 NEEDED = "(N, D) numbers are needed"
 SEVERAL = "(N, P, D) numbers are needed"
 NOT_FINITE = "numbers that are not finite"
+PADDED = (
+    "vectors of zeros, which are padding; give a list of (P, D), or workbench.records.Embedding.from_parts"
+    "(parts, mask),"
+)
 PAIR_SCORES = "(N,) numbers are needed, one a pair"
 SCORES = "(I, T) numbers are needed, a row an image and a column a text"
 
@@ -106,13 +110,14 @@ def as_several_vectors(output: Any, method: str, items: Sequence[str]) -> Embedd
     return Embedding.from_parts(*pad_vectors(tensors))
 
 
-def checked_parts(embedding: Embedding, method: str, items: Sequence[str]) -> Embedding:
+def checked_parts(embedding: Embedding, method: str, items: Sequence[str], *, directions: bool) -> Embedding:
     """Return an embedding whose real parts are finite and whose padding is zero.
 
     Args:
         embedding: of ``N`` items, with parts.
         method: that gave it, for messages.
         items: ``N`` names of what was encoded, for messages.
+        directions: whether cosines are taken of real parts, which are then not zero.
 
     Raises:
         ValueError: the message names the item.
@@ -121,6 +126,9 @@ def checked_parts(embedding: Embedding, method: str, items: Sequence[str]) -> Em
         return embedding
     parts = embedding.parts.masked_fill(~embedding.mask[..., None], 0)
     _require_rows(parts.isfinite().flatten(1).all(1).tolist(), NOT_FINITE, method, items)
+    if directions:
+        padded = embedding.mask & (parts == 0).all(2)
+        _require_rows((~padded.any(1)).tolist(), PADDED, method, items)
     return replace(embedding, parts=parts)
 
 

@@ -283,7 +283,8 @@ class ObjectModel(OwnModel):
             self.scorer, self.of_unit_length = self.scorer or MaxSim(), False
             read = as_vectors
         mean = read(output.mean, method, names)
-        return checked_parts(replace(output.in_float32(mean.device), mean=mean), method, names)
+        output = replace(output.in_float32(mean.device), mean=mean)
+        return checked_parts(output, method, names, directions=not self.scores_itself)
 
     def _cut_vectors(self, output: Any, method: str, names: Sequence[str]) -> Tensor:
         """Return ``(N, D)`` the first numbers of each vector."""

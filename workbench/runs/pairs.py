@@ -310,14 +310,26 @@ class PairModel(OwnModel):
         with torch.no_grad(), devices.in_precision(self._place, self.precision):
             sides = session.opened(rows), session.texts.read(items)
             output = call_scorer(self.subject.score, f"{self.name}.score", *sides, remedy=OF_PAIRS)
-        return as_score_list(output, f"{self.name}.score", len(rows))
+        scores = as_score_list(output, f"{self.name}.score", len(rows))
+        return self._require_finite(session, scores, rows, items)
 
     def _matrix(self, session: "_Session", rows: Rows, items: Rows) -> Array:
         """Return ``(n, m)`` scores of some images with some texts."""
         with torch.no_grad(), devices.in_precision(self._place, self.precision):
             sides = session.opened(rows), session.texts.read(items)
             output = call_scorer(self.subject.scores, f"{self.name}.scores", *sides, remedy=OF_LISTS)
-        return as_score_matrix(output, f"{self.name}.scores", len(rows), len(items))
+        scores = as_score_matrix(output, f"{self.name}.scores", len(rows), len(items))
+        return self._require_finite(session, scores, rows, items)
+
+    def _require_finite(self, session: "_Session", scores: Array, rows: Rows, items: Rows) -> Array:
+        """Return scores ``(n,)`` of pairs, or ``(n, m)`` of images and texts; raise if one is not finite."""
+        for place in np.argwhere(~np.isfinite(scores))[:1]:
+            (text,) = session.texts.read(items[place[-1:]])
+            pair = f"image {rows[place[0]]} and {text!r:.60}"
+            raise ValueError(
+                f"{self.name} gives {pair} the score {scores[tuple(place)]}; give a finite number"
+            )
+        return scores
 
     def _count_missing(self, session: "_Session") -> int:
         """Return how many pairs of a split have no score that is kept."""

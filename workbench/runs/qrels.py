@@ -45,6 +45,7 @@ def with_ground_truth(split: Split, source: Any, *, quiet: bool = False) -> Spli
             f"ground truth: image {ids[0]!r} and caption {ids[1]!r} have "
             "one grade in one direction and another in the other; give one of them"
         )
+    require((pairs["grade"] >= 1).any(), "ground truth: no pair has grade 1 or more, and none is relevant")
     queries = [
         np.unique(every[side][every["way"] == way]) for side, way in (("image", "i2t"), ("caption", "t2i"))
     ]

@@ -61,9 +61,7 @@ class Reranking:
     weight: float | None = None
 
     def __post_init__(self) -> None:
-        require(
-            isinstance(self.k, int) and self.k >= 0, f"rerank is {self.k!r}; give how many items, as in 16"
-        )
+        require(type(self.k) is int and self.k >= 0, f"rerank is {self.k!r}; give how many items, as in 16")
         for name in ("reranker", "combine", "weight"):
             value = getattr(self, name)
             unread = not self.k and value is not None and not (isinstance(value, str) and not value)

@@ -42,7 +42,7 @@ RUN = ("query", "Q0", "item", "rank", "value", "tag")
 QRELS = ("query", "iteration", "item", "value")
 # what columns are called, by what they hold
 QUERY = ("query", "query_id", "q_id", "qid")
-ITEM = ("item", "item_id", "doc_id", "docid", "docno", "doc", "document")
+ITEM = ("item", "item_id", "corpus_id", "doc_id", "docid", "docno", "doc", "document")
 VALUE = ("score", "grade", "relevance", "rel", "label", "similarity", "sim", "value")
 MATRICES = (".npy", ".npz", ".pt", ".safetensors")
 # lists that a result writes, where nobody says how long
@@ -169,10 +169,11 @@ def read_pairs(source: Any, form: Form) -> list[tuple[str, pd.DataFrame]]:
         content = content.to_dict()  # of ranx
     if isinstance(content, Mapping) and content and set(content) <= {*WAYS}:
         return [
-            (way, _check_pairs(_pairs_of_mapping(part, name), name, form)) for way, part in content.items()
+            (way, _check_pairs(_pairs_of_mapping(part, name, form), name, form))
+            for way, part in content.items()
         ]
     if isinstance(content, Mapping):
-        return [("", _check_pairs(_pairs_of_mapping(content, name), name, form))]
+        return [("", _check_pairs(_pairs_of_mapping(content, name, form), name, form))]
     if not isinstance(content, pd.DataFrame):
         raise TypeError(f"{class_of(content)} holds no {form.what}; give a file, a mapping or a table")
     table = _pairs_of_table(content, name)
@@ -216,8 +217,10 @@ def _read_trec(file: Path, form: Form) -> pd.DataFrame:
     return read
 
 
-def _pairs_of_mapping(content: Any, name: str) -> pd.DataFrame:
-    """Return the pairs of ``{query: {item: value}}`` or ``{query: [items, best first]}``."""
+def _pairs_of_mapping(content: Any, name: str, form: Form) -> pd.DataFrame:
+    """Return the pairs of ``{query: {item: value}}`` or ``{query: [items]}``, which are ranked lists, best
+    first, or ground truth of grade 1.
+    """
     require(isinstance(content, Mapping), f"{name} holds {class_of(content)} and no mapping of queries")
     queries: list[str] = []
     items: list[str] = []
@@ -232,7 +235,7 @@ def _pairs_of_mapping(content: Any, name: str) -> pd.DataFrame:
                 f"{name}: query {query!r} has {class_of(listed)}; give {{item: score}} or a list, best first",
             )
             own = list(listed)
-            values += range(-1, -len(own) - 1, -1)
+            values += [1] * len(own) if form is GRADES else range(-1, -len(own) - 1, -1)
         queries += [str(query)] * len(own)
         items += map(str, own)
     return pd.DataFrame({"query": queries, "item": items, "value": values})
@@ -269,6 +272,9 @@ def _check_pairs(table: pd.DataFrame, name: str, form: Form) -> pd.DataFrame:
         ValueError: nothing is listed, a value is no finite number, or a pair stands twice.
     """
     require(len(table), f"{name} lists nothing; give {form.what}")
+    for side in ("query", "item"):
+        for row in np.flatnonzero(table[side].isna())[:1]:
+            raise ValueError(f"{name}: row {row} names no {side}; give one to each")
     values = pd.to_numeric(table["value"], errors="coerce").to_numpy(np.float64)
     read = pd.DataFrame({"query": table["query"].astype(str), "item": table["item"].astype(str)})
     read["value"] = values

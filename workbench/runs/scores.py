@@ -15,6 +15,7 @@ where ids of both sides say so.
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -40,6 +41,9 @@ CALLED = {
     *("scores", "score", "similarities", "similarity", "sims", "sim"),
     *("logits", "logits_per_image", "matrix"),
 }
+# what CLIP calls scores whose rows are captions
+TURNED = "logits_per_text"
+SQUARE = "scores without ids, as many images as captions: rows are read as images, columns as captions"
 ROWS, COLUMNS = {"row_ids", "rows", "index"}, {"column_ids", "columns", "col_ids"}
 # entries whose numbers are checked at a time
 CHECKED = 2**24
@@ -111,11 +115,12 @@ def read_scores(source: Any, split: Split | None = None) -> ScoreMatrix:
     field = _matrix_of(fields, name)
     values = _as_matrix(field.value, ", ".join(filter(None, (name, field.name))))
     ids = {key: _ids(fields, words, name) for key, words in _id_words().items()}
-    known = split or None
-    turned, sides = _sides(values, ids, known, name)
+    if field.word == TURNED and not (ids["row"] or ids["column"]):
+        values = values.T
+    turned, sides = _sides(values, ids, split, name)
     values = values.T if turned else values
-    _require_shape(values, sides, known, name)
-    _require_finite(values, sides if all(sides) else _ids_of(known, values), name)
+    _require_shape(values, sides, split, name)
+    _require_finite(values, sides if all(sides) else _ids_of(split, values), name)
     return ScoreMatrix(values, sides)
 
 
@@ -167,6 +172,7 @@ def _as_matrix(value: Any, name: str) -> Array:
             value = value.detach().cpu().to_dense()
             value = value.float() if value.is_floating_point() and value.itemsize < 4 else value
             value = value.numpy()
+        value = value.toarray() if hasattr(value, "toarray") else value  # of scipy
         array = np.ma.filled(value.astype(float), np.nan) if np.ma.isMaskedArray(value) else np.asarray(value)
     shape = tuple(array.shape)
     require(array.dtype.kind in "biuf", f"{name} holds {array.dtype} {shape}; real numbers (I, T) are needed")
@@ -206,9 +212,8 @@ def _sides(
         straight = _share_of_known_ids(rows, split, "image_ids") + _share_of_known_ids(
             columns, split, "caption_ids"
         )
-        both = bool(rows) and bool(columns)
-        return (True, (columns, rows)) if both and turned > straight else (False, (rows, columns))
-    # ids of both sides say which way the matrix stands, those of one side do not
+        return (True, (columns, rows)) if turned > straight else (False, (rows, columns))
+    # ids of both sides say which way the matrix stands, the number of one side does not
     lengths = len(images), len(captions)
     turned_lengths = all(lengths) and lengths == (size[1], size[0]) and lengths != size
     seen = size[::-1] if turned_lengths else size
@@ -300,6 +305,8 @@ def open_scores(source: Any, split: Split | None, own: Any) -> "tuple[SavedScore
     if split is None:
         images, captions = matrix.values.shape
         split = split_of_rows(own, images, captions, matrix.ids)
+    if len(split.image_ids) == len(split.caption_ids) and not any(matrix.ids):
+        split = replace(split, notes=(*split.notes, SQUARE))
     fields: dict[str, Any] = {"scores": _origin_of_scores(source, matrix.values)}
     name = name_of_sources({"scores": source})
     fields |= {"name": name} if name else {}
