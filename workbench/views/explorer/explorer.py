@@ -329,7 +329,8 @@ class Explorer(anywidget.AnyWidget):
         """Write a page that reads without kernel or network: the last answer, or the answers to these
         questions, each of which may be a text.
         """
-        return static.write(path, self.static(questions), panels=self._panels)
+        queries = self.engine.queries.for_page()
+        return static.write(path, self.static(questions), panels=self._panels, queries=queries)
 
     @check_arguments("show")
     def show(self, questions: Sequence[Question | str] = ()) -> Any:
@@ -346,7 +347,8 @@ class Explorer(anywidget.AnyWidget):
             return self
         from IPython.display import HTML
 
-        return HTML(static.html(self.static(questions), panels=self._panels))
+        queries = self.engine.queries.for_page()
+        return HTML(static.html(self.static(questions), panels=self._panels, queries=queries))
 
     def answerable(self, questions: Sequence[Question]) -> tuple[Question, ...]:
         """Return the questions that some run can answer; those of scores alone have no typed sentences.

@@ -24,7 +24,7 @@ from workbench.runs.result import Result
 from workbench.runs.saved_slices import query_ids, slices_with_queries
 from workbench.runs.selection import Selection
 from workbench.runs.slices import FEW, labels_between, query_values, round_cut, slices_of
-from workbench.runs.ways import Way
+from workbench.runs.ways import WAYS, Way
 
 DEPTHS = (1, 5, 10)
 BINS = 12
@@ -86,6 +86,20 @@ class Queries:
             "conditions": [],
         }
         return table, blobs
+
+    def for_page(self) -> dict[str, dict[str, Any]]:
+        """Return the tables of both directions with their bytes in them, for a page without a kernel; nothing
+        of data without captions, of ranked lists without a direction, and of too many queries.
+        """
+        tables: dict[str, dict[str, Any]] = {}
+        if not self.split.captions or self.split.benchmark or len(self.split.captions) > MOST:
+            return tables
+        for way in WAYS:
+            if all(way in run.model.ways for run in self.runs):
+                table, blobs = self.table(way)
+                encoded = [base64.b64encode(blob).decode() for blob in blobs]
+                tables[way] = table | {"more": [], "blobs": encoded}
+        return tables
 
     def condition(self, direction: Way, label: str) -> Values:
         """Return ``(queries,)`` 1 where a condition holds, such as ``word=red``, which no field says."""
@@ -225,8 +239,3 @@ def bar_edges(values: Values) -> list[float]:
     edges = np.linspace(low, high, BINS + 1)[1:-1].tolist()
     rounded = {float(round(edge)) if whole else round_cut(edge) for edge in edges}
     return sorted(rounded)
-
-
-def with_bytes(table: Mapping[str, Any], blobs: Blobs) -> dict[str, Any]:
-    """Return a table with its bytes in it, for a page without a kernel."""
-    return {**table, "blobs": [base64.b64encode(blob).decode() for blob in blobs]}

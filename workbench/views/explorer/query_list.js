@@ -1,12 +1,32 @@
 // The list of the selected queries: what they are, their ranks in every run, and a step from one to the next.
 
 import { counted, h, heading, place, table, words } from "./parts.js";
+import { selectionIn } from "./query_table.js";
 
 /** @import { QueryHost } from "./types.d.ts" */
 /** @import { QueryTable } from "./query_table.js" */
 /** @import { Selection } from "./selection.js" */
 
 const PAGE = 30; // queries that are listed at first, and more each time
+
+/**
+ * Links of any table of the document to queries open them here.
+ * @param {(text: string) => void} open
+ * @returns {() => void} what ends it
+ */
+export function followLinks(open) {
+  const onClick = (/** @type {MouseEvent} */ event) => {
+    const link = event.target instanceof Element ? event.target.closest("a") : null;
+    const address = link?.getAttribute("href") ?? link?.getAttribute("xlink:href") ?? "";
+    const text = address.startsWith("#") ? selectionIn(address) : "";
+    if (!text) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    open(text);
+  };
+  document.addEventListener("click", onClick, true);
+  return () => document.removeEventListener("click", onClick, true);
+}
 
 export class QueryList {
   /**
@@ -116,18 +136,20 @@ export class QueryList {
     const { record } = queries;
     const ranks = queries.ranks.map(ranks => ranks[row]);
     const best = Math.min(...ranks);
+    const shown = [this.host.image(String(queries.images[row])), words(record.texts[row])];
     return h(
       "tr",
       { "aria-current": i === this.at ? "true" : null, "data-row": row },
       h(
         "th",
         { scope: "row" },
-        h(
-          "button",
-          { type: "button", class: "wbq-query", "data-testid": "query-line", onclick: () => this.ask(i) },
-          this.host.image(String(queries.images[row])),
-          words(record.texts[row]),
-        ),
+        this.host.has(row)
+          ? h(
+              "button",
+              { type: "button", class: "wbq-query", "data-testid": "query-line", onclick: () => this.ask(i) },
+              shown,
+            )
+          : h("span", { class: "wbq-query wbq-plain" }, shown),
       ),
       ranks.map(rank =>
         h(

@@ -1,8 +1,8 @@
 // The queries in the widget: the kernel sends their table, and what is selected is known to Python and to linked maps.
 
 import { h, unique } from "./parts.js";
-import { QueryList } from "./query_list.js";
-import { Chosen, decode, selectionIn } from "./query_table.js";
+import { followLinks, QueryList } from "./query_list.js";
+import { Chosen, decode } from "./query_table.js";
 import { Selection } from "./selection.js";
 
 /** @import { QueryHost } from "./types.d.ts" */
@@ -32,28 +32,10 @@ export class QuerySide {
       h("summary", {}, "Queries by field"),
       h("div", { class: "wbx-panel-body" }, this.selection.box),
     );
-    /** @type {(event: MouseEvent) => void} */
-    this.onLink = event => this.followed(event);
-    document.addEventListener("click", this.onLink, true);
-  }
-
-  close() {
-    document.removeEventListener("click", this.onLink, true);
-  }
-
-  /**
-   * A link of any table on the page to queries opens them here.
-   * @param {MouseEvent} event
-   */
-  followed(event) {
-    const link = event.target instanceof Element ? event.target.closest("a") : null;
-    const address = link?.getAttribute("href") ?? link?.getAttribute("xlink:href") ?? "";
-    const text = address.startsWith("#") ? selectionIn(address) : "";
-    if (!text || !this.view.root.isConnected) return;
-    event.preventDefault();
-    event.stopImmediatePropagation();
-    this.open(text);
-    this.view.root.scrollIntoView({ block: "nearest" });
+    this.close = followLinks(text => {
+      this.open(text);
+      view.root.scrollIntoView({ block: "nearest" });
+    });
   }
 
   /**
@@ -110,15 +92,18 @@ export class QuerySide {
     if (table) this.selection.learnt(label, decode(column, table.size, blobs));
   }
 
+  has() {
+    return true;
+  }
+
   /** @param {number} row */
   ask(row) {
     const { view } = this;
     const record = this.selection.table?.record;
-    if (!record) return false;
+    if (!record) return;
     if (record.direction === "t2i") view.askCaption(record.texts[row], row);
     else view.askTerm({ kind: "image", value: row, sign: 1, name: `image ${record.ids[row]}` }, "captions");
     view.show("gallery");
-    return true;
   }
 
   /** @param {string} key */

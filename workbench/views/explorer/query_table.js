@@ -74,6 +74,15 @@ export class Field {
   }
 
   /**
+   * The value of a query as its bar says it; nothing where it is missing.
+   * @param {number} row
+   */
+  value(row) {
+    const label = this.labels[this.codes[row]];
+    return label === this.name + MISSING ? "" : label.slice(this.name.length + 1);
+  }
+
+  /**
    * How many of the queries that count each bar has.
    * @param {Uint8Array} mask
    */
@@ -191,6 +200,27 @@ export class QueryTable {
     };
     const weights = new Map(rows.map(row => [row, weight(row)]));
     return [...rows].sort((a, b) => (weights.get(b) ?? 0) - (weights.get(a) ?? 0) || a - b);
+  }
+
+  /**
+   * Queries as a file of comma-separated values: id, text, fields, and the rank in every run.
+   * @param {number[]} rows
+   */
+  csv(rows) {
+    const quoted = (/** @type {unknown} */ value) => {
+      const text = String(value);
+      return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+    };
+    const known = (/** @type {number} */ value) => (Number.isFinite(value) ? value : "");
+    const { ids, texts, runs } = this.record;
+    const heads = ["id", "text", ...this.fields.map(field => field.name), ...runs.map(run => `rank ${run}`)];
+    const lines = rows.map(row => [
+      ids[row],
+      texts[row],
+      ...this.fields.map(field => (field.values ? known(field.values[row]) : field.value(row))),
+      ...this.ranks.map(ranks => known(ranks[row])),
+    ]);
+    return [heads, ...lines].map(line => `${line.map(quoted).join(",")}\r\n`).join("");
   }
 
   // The selection as a text

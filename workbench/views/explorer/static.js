@@ -2,6 +2,8 @@
 // Every string of the data reaches the page as text (textContent or a text node), never as markup.
 
 import { better, captionOf, correct, elements, h, MARK_NAMES, number, PANELS, SHAPES, words } from "./parts.js";
+import { selectionIn } from "./query_table.js";
+import { StaticQueries } from "./static_queries.js";
 
 /** @import { Answer, Child, Item, Mark } from "./types.d.ts" */
 
@@ -33,7 +35,9 @@ export class StaticPage {
     this.status = h("p", { role: "status", "data-testid": "static-status" });
     this.body = h("div");
     const question = h("label", {}, h("span", {}, "Question"), this.choice);
-    this.view.replaceChildren(h("div", { class: "wbt-bar" }, question, this.back, this.next), this.status, this.body);
+    this.queries = data.queries.t2i || data.queries.i2t ? new StaticQueries(this, data.queries) : null;
+    const bar = h("div", { class: "wbt-bar" }, question, this.back, this.next);
+    this.view.replaceChildren(bar, this.status, this.body, this.queries?.frame ?? "");
     const kept = this.alone ? new URLSearchParams(location.hash.slice(1)) : new URLSearchParams();
     const wanted = (kept.get("pins") ?? "").split(",");
     for (const answer of this.answers) {
@@ -44,7 +48,9 @@ export class StaticPage {
         .forEach(item => this.pins.set(key(item), item));
     }
     this.view.addEventListener("keydown", event => this.onKey(event));
+    const selected = location.hash;
     this.show(Number(kept.get("question") ?? 1) - 1 || 0);
+    if (selectionIn(selected)) this.queries?.open(selectionIn(selected));
   }
 
   /** A page of its own keeps question and pins in its address, so that a link shows what was looked at. */
@@ -53,10 +59,11 @@ export class StaticPage {
   }
 
   remember() {
-    if (this.alone)
-      location.replace(
-        `#${new URLSearchParams({ question: String(this.at + 1), pins: [...this.pins.keys()].join(",") })}`,
-      );
+    if (!this.alone) return;
+    const selected = this.queries?.text ?? "";
+    const kept = { question: String(this.at + 1), pins: [...this.pins.keys()].join(","), select: selected };
+    const known = Object.entries(kept).filter(([name, value]) => value || name !== "select");
+    location.replace(`#${new URLSearchParams(known).toString().replaceAll("+", "%20")}`);
   }
 
   get answer() {

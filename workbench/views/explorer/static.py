@@ -5,8 +5,9 @@ It reads without kernel, network or trust. With script one chooses a question, p
 root and reads the edits; without it the first question stands there as plain HTML.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from markupsafe import Markup
 
@@ -18,12 +19,16 @@ from workbench.views.pages import fill_template, join_scripts
 
 HERE = Path(__file__).parent
 PARTS = ("parts.js",)
-SCRIPTS = ("static.js",)
+SCRIPTS = ("query_table.js", "selection.js", "query_list.js", "static_queries.js", "static.js")
 TITLE = "What each run retrieves"
 
 
 def html(
-    answers: Sequence[Answer], *, title: str = TITLE, panels: Sequence[type[Panel]] | None = None
+    answers: Sequence[Answer],
+    *,
+    title: str = TITLE,
+    panels: Sequence[type[Panel]] | None = None,
+    queries: Mapping[str, Any] | None = None,
 ) -> str:
     """Return the answers as a piece of a page, for the output of a notebook's cell.
 
@@ -32,6 +37,7 @@ def html(
             first.
         title: heading; escaped, as is every string of the answers.
         panels: whose part of the answers is shown; ``None`` = those of installed packages.
+        queries: all queries of the data by direction, see ``queries.Queries.for_page``; ``None`` = none.
 
     Returns:
         HTML with style, script and thumbnails inside it; each thumbnail once.
@@ -57,7 +63,7 @@ def html(
         thumbnails=shown,
         panel_style=Markup(panel_styles(panels)),
         script=Markup(script),
-        data={"marks": MARKS, "answers": records, "thumbnails": thumbnails},
+        data={"marks": MARKS, "answers": records, "thumbnails": thumbnails, "queries": queries or {}},
     )
 
 
@@ -67,9 +73,17 @@ def write(
     *,
     title: str = TITLE,
     panels: Sequence[type[Panel]] | None = None,
+    queries: Mapping[str, Any] | None = None,
 ) -> Path:
     """Write the answers as a page of their own, light or dark as the reader's system is; the file appears
     whole or not at all.
+
+    Args:
+        path: of the page.
+        answers: see ``html``.
+        title: see there.
+        panels: see there.
+        queries: see there.
 
     Returns:
         The path.
@@ -77,7 +91,7 @@ def write(
     from workbench.execution.report import pages_near  # slow to import
 
     names = answers[0].runs if answers else ()
-    body = html(answers, title=", ".join(names), panels=panels)
+    body = html(answers, title=", ".join(names), panels=panels, queries=queries)
     return write_text(
         Path(path),
         fill_template(

@@ -197,8 +197,10 @@ export interface QueryHost {
   load(direction: string, names: string[]): void;
   /** Get where a condition holds that the table does not know; false = nobody can be asked. */
   learn(direction: string, label: string): boolean;
-  /** Show what the runs answer to a query; false = that is not known. */
-  ask(row: number): boolean;
+  /** Whether it is known what the runs answer to a query. */
+  has(row: number): boolean;
+  /** Show what the runs answer to a query. */
+  ask(row: number): void;
   /** The image of a query, where it is at hand. */
   image(key: string): Node | null;
   /** Get the images of these queries, and draw the list again. */
