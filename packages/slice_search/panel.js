@@ -5,8 +5,14 @@ import { h, heading, table, words } from "../../workbench/views/explorer/parts.j
 /** @import { Page, View } from "../../workbench/views/explorer/types.d.ts" */
 
 /** @typedef {{ row: number, text: string, thumbnail: string }} SliceQuery */
-/** @typedef {{ label: string, effect: string, count: string, queries: SliceQuery[] }} Slice */
+/** @typedef {{ label: string, effect: string, count: string, queries: SliceQuery[], address: string }} Slice */
 /** @typedef {{ title: string, summary: string, slices: Slice[] }} SliceData */
+
+/**
+ * The label of a slice, which opens its queries.
+ * @param {Slice} slice
+ */
+const link = slice => h("a", { href: slice.address, "data-testid": "slice-link" }, slice.label);
 
 /** Slices with typical captions; one that is chosen is asked. */
 export default class SlicesPanel {
@@ -37,7 +43,7 @@ export default class SlicesPanel {
       h(
         "tr",
         {},
-        h("th", { scope: "row" }, slice.label, h("div", { class: "wbx-num" }, slice.effect)),
+        h("th", { scope: "row" }, link(slice), h("div", { class: "wbx-num" }, slice.effect)),
         h("td", {}, slice.queries.map(query)),
         h("td", { class: "wbx-num" }, slice.count),
       );
@@ -61,7 +67,7 @@ export default class SlicesPanel {
       h(
         "tr",
         {},
-        h("th", { scope: "row" }, slice.label),
+        h("th", { scope: "row" }, link(slice)),
         h("td", {}, slice.effect),
         h("td", {}, slice.count),
         h(

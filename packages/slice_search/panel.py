@@ -42,5 +42,8 @@ def _slices(report: SliceReport) -> list[dict[str, Any]]:
             own = str(int(report.split.own[row]))
             queries.append({"row": row, "text": report.split.captions[row], "thumbnail": own})
         label, effect, _, _, count, *_ = texts
-        slices.append({"label": label, "effect": effect, "count": count, "queries": queries})
+        address = report.selection(part).fragment
+        slices.append(
+            {"label": label, "effect": effect, "count": count, "queries": queries, "address": address}
+        )
     return slices

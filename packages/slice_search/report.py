@@ -1,7 +1,7 @@
 """Slices of results: what is searched for one model or two, and the queries behind each slice."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from workbench.runs.fields import AllFields, usual_fields
 from workbench.runs.opening import open_results, share_split
 from workbench.runs.result import Result
 from workbench.runs.saved_slices import slices_with_queries
+from workbench.runs.selection import Selection
 from workbench.runs.ways import WAYS, Way
 
 KEY = str(MetricKey("R", "t2i", k=1))
@@ -97,6 +98,10 @@ class SliceReport:
             sizes = [format_count(part.queries), format_count(part.images)]
             rows.append([self.describe(part), effect, *numbers, *sizes, format_p_value(part.p_adjusted)])
         return rows
+
+    def selection(self, part: Slice) -> Selection:
+        """Return the queries of a slice as a selection, which the explorer opens."""
+        return Selection(replace(self.measurement.key, subset=part.label))
 
     def queries(self, part: Slice) -> pd.DataFrame:
         """Return the queries of a slice, those that make its effect first: ``query``, ``image``, ``value``.

@@ -32,7 +32,7 @@ def data(images: int = 40) -> Split:
     places = [("sea", "town", None)[row % 3] for row in range(images)]
     fields = {
         "language": Field.from_cells("language", languages),
-        "place": Field.from_cells("place", places, of="image"),
+        "place": Field.from_cells("place", places, owner="image"),
     }
     return replace(split, fields=fields)
 

@@ -71,6 +71,13 @@ Runs = Annotated[
 ]
 Page = Annotated[Path | None, typer.Option("--page", help="Write answers as a page, open nothing.")]
 Ask = Annotated[list[str] | None, typer.Option(metavar="TEXT", help="A question for --page; repeatable.")]
+Select = Annotated[
+    str,
+    typer.Option(
+        metavar="QUERIES",
+        help="Select the queries behind a number: t2i/R@1[language=de]; right in A; wrong in B.",
+    ),
+]
 Images = Annotated[str, typer.Option(metavar="FOLDER", help="Folder of images.")]
 InTab = Annotated[
     bool, typer.Option("--app", help="Serve the explorer alone, in a tab without JupyterLab (Voilà).")
@@ -91,6 +98,7 @@ def explore(  # noqa: PLR0913 - typer reads the options from the signature
     prepare: Annotated[bool, typer.Option("--prepare", help="Write the notebook, open nothing.")] = False,
     answers: Page = None,
     ask: Ask = None,
+    select: Select = "",
     in_tab: InTab = False,
     port: Port = 0,
     no_browser: NoBrowser = False,
@@ -103,7 +111,8 @@ def explore(  # noqa: PLR0913 - typer reads the options from the signature
 
     Compares several runs of one data set. With --images it asks any model, or one run, about images of your
     own. With --app, the explorer stands alone in a tab of the browser. With --page, answers become a page
-    that reads offline: to your questions, or to the ten captions on which the runs disagree most.
+    that reads offline: to your questions, or to the ten captions on which the runs disagree most. With
+    --select, the explorer opens on the queries behind a number of a table.
     """
     from workbench.execution import servers
 
@@ -119,8 +128,9 @@ def explore(  # noqa: PLR0913 - typer reads the options from the signature
         if in_tab and not prepare:
             servers.require_app(allow_root=allow_root)
         own = (model, images, pretrained, random_weights)
-        shown = _write_page(answers, ask or [], run, root, own) if answers else None
-        path = shown or _explorer_notebook(run, root, own, (device, precision), in_tab=in_tab)
+        _require_selection(select, model)
+        shown = _write_page(answers, ask or [], run, root, own, select) if answers else None
+        path = shown or _explorer_notebook(run, root, own, (device, precision), in_tab=in_tab, select=select)
     emit({"page" if answers else "notebook": str(path)}, as_json, [str(path)])
     if not (prepare or answers):
         serve = servers.open_app if in_tab else servers.open_lab
@@ -129,7 +139,13 @@ def explore(  # noqa: PLR0913 - typer reads the options from the signature
 
 
 def _explorer_notebook(
-    names: Sequence[str], root: str, own: tuple[str, str, str, bool], on: tuple[str, str], *, in_tab: bool
+    names: Sequence[str],
+    root: str,
+    own: tuple[str, str, str, bool],
+    on: tuple[str, str],
+    *,
+    in_tab: bool,
+    select: str,
 ) -> Path:
     """Return the notebook that shows the explorer: of a model, of runs, or in a tab of its own."""
     from workbench.execution import jupyter
@@ -138,8 +154,17 @@ def _explorer_notebook(
         jupyter.require_model(*own)
         return jupyter.write_model_explorer(*own, root=root, on=on, in_tab=in_tab)
     if in_tab:
-        return jupyter.write_run_explorer(names, root=root, on=on)
-    return jupyter.write_explorer(names, root=root, on=on)
+        return jupyter.write_run_explorer(names, root=root, on=on, select=select)
+    return jupyter.write_explorer(names, root=root, on=on, select=select)
+
+
+def _require_selection(select: str, model: str) -> None:
+    """Raise if a selection cannot be read, or is of a model that answers about images of one's own."""
+    require(not (select and model), "--select chooses queries of runs; evaluate the model, and name its run")
+    if select:
+        from workbench.runs.selection import Selection
+
+        Selection.parse(select)
 
 
 def _choose_runs(names: list[str], tags: list[str], root: str) -> list[str]:
@@ -157,7 +182,12 @@ def _choose_runs(names: list[str], tags: list[str], root: str) -> list[str]:
 
 
 def _write_page(
-    file: Path, asked: Sequence[str], names: Sequence[str], root: str, own: tuple[str, str, str, bool]
+    file: Path,
+    asked: Sequence[str],
+    names: Sequence[str],
+    root: str,
+    own: tuple[str, str, str, bool],
+    select: str,
 ) -> Path:
     """Return the explorer's answers as a page; without a question, to those on which the runs disagree most,
     or, of one run, to the one it opens with.
@@ -172,7 +202,7 @@ def _write_page(
         shown: Sequence[Any] = [wb.open_model(model, pretrained, random_weights=random)]
     else:
         shown = wb.open_runs(names, root=root)
-    explorer = wb.explore(*shown, images=images or None)
+    explorer = wb.explore(*shown, images=images or None, select=select)
     return explorer.to_html(file, questions=asked or explorer.most_different())
 
 

@@ -31,13 +31,14 @@ LASSO = "Draw a lasso on the map: the explorer can show its images alone."
 CHECKPOINTS = (".safetensors", ".pt", ".pth", ".bin")
 
 
-def write_explorer(names: Sequence[str], *, root: str, on: tuple[str, str]) -> Path:
+def write_explorer(names: Sequence[str], *, root: str, on: tuple[str, str], select: str = "") -> Path:
     """Return a copy of the explorer's notebook that opens these runs, below ``<root>/explore/``.
 
     Args:
         names: run folders, or run ids below ``root``; none = the shipped encoder.
         root: where runs lie.
         on: device and precision, see ``devices``.
+        select: queries that are selected at first, see ``runs.selection``; they are looked for in all images.
 
     Raises:
         FileNotFoundError: no such run, or one without a model; ValueError: runs of several data sets.
@@ -52,8 +53,11 @@ def write_explorer(names: Sequence[str], *, root: str, on: tuple[str, str]) -> P
         "device": on[0],
         "precision": on[1],
     }
-    if _image_limit(opened) != FIRST_IMAGES:
-        chosen["images"] = _image_limit(opened)
+    limit = 0 if select else _image_limit(opened)
+    if limit != FIRST_IMAGES:
+        chosen["images"] = limit
+    if select:
+        chosen["select"] = select
     papermill.execute_notebook(
         library.find_file(EXPLORER),
         target,
@@ -162,7 +166,7 @@ def _absolute_path(name: str) -> str:
     return str(Path(name).resolve()) if name and Path(name).exists() else name
 
 
-def write_run_explorer(names: Sequence[str], *, root: str, on: tuple[str, str]) -> Path:
+def write_run_explorer(names: Sequence[str], *, root: str, on: tuple[str, str], select: str = "") -> Path:
     """Write a short notebook with nothing but the explorer on these runs and their map,
     ``<root>/explore/app.ipynb``.
 
@@ -170,6 +174,7 @@ def write_run_explorer(names: Sequence[str], *, root: str, on: tuple[str, str]) 
         names: as for ``write_explorer``.
         root: where runs lie.
         on: device and precision.
+        select: as for ``write_explorer``.
 
     Raises:
         FileNotFoundError, ValueError: as ``write_explorer``.
@@ -177,9 +182,11 @@ def write_run_explorer(names: Sequence[str], *, root: str, on: tuple[str, str]) 
     opened = _open_with_models(names, root)
     folders = [str(run.folder.resolve()) for run in opened]
     title = " and ".join(run.name for run in opened) or "The shipped encoder"
+    limit = 0 if select else _image_limit(opened)
+    selected = f", select={select!r}" if select else ""
     code = (
         f"import workbench as wb\n\nwb.use_device{on}\n"
-        f"explorer = wb.explore(*wb.open_runs({folders!r}, images={_image_limit(opened)}))\nexplorer.show()"
+        f"explorer = wb.explore(*wb.open_runs({folders!r}, images={limit}){selected})\nexplorer.show()"
     )
     return _write_notebook(Path(root) / "explore" / "app.ipynb", title, LASSO, code, in_tab=True)
 

@@ -23,18 +23,19 @@ Labelled = list[tuple[str, dict[str, Any]]]
 
 
 @check_arguments("numbers")
-def numbers(results: Result | Comparison, *, every: bool = False) -> HTML:
+def numbers(results: Result | Comparison, *, every: bool = False, links: bool = False) -> HTML:
     """Show numbers with their intervals and contracts: queries, gallery, chance, and what counts as a hit.
 
     Args:
         results: one result, or what ``compare`` returns of several.
         every: all numbers of one result, and not those to look at first; of several these are the numbers
             that were compared.
+        links: let each value lead to its queries in an explorer on the same page, see ``explore``.
     """
     if not isinstance(results, Comparison):
         require_results(results)
     run = results.runs[0] if isinstance(results, Comparison) else results
-    return HTML(tables.numbers(_contracts(results, every), title=run.split.name))
+    return HTML(tables.numbers(_contracts(results, every), title=run.split.name, links=links))
 
 
 def _contracts(results: Result | Comparison, every: bool) -> dict[str, Labelled]:
@@ -88,29 +89,31 @@ def first_answers(result: Result) -> go.Figure:
 
 
 @check_arguments("differences")
-def differences(compared: Comparison) -> go.Figure:
+def differences(compared: Comparison, *, links: bool = False) -> go.Figure:
     """Draw the difference of every result from the first one, a panel a number, with interval and verdict.
 
     Args:
         compared: of ``compare``.
+        links: let the heading of each panel lead to the queries of its number, see ``numbers``.
 
     Raises:
         ValueError: there is no second result.
     """
     _require_comparison(compared)
-    return comparison.differences(compared.differences, against=compared.runs[0].name)
+    return comparison.differences(compared.differences, against=compared.runs[0].name, links=links)
 
 
 @check_arguments("verdicts")
-def verdicts(compared: Comparison) -> HTML:
+def verdicts(compared: Comparison, *, links: bool = False) -> HTML:
     """Show the same differences as a table, with the images that each is better and worse on.
 
     Args:
         compared: of ``compare``.
+        links: let each difference lead to its queries, see ``numbers``.
     """
     _require_comparison(compared)
     title = f"Against {compared.runs[0].name}; {compared.runs[0].split.name}"
-    return HTML(tables.verdicts(compared.differences, title=title))
+    return HTML(tables.verdicts(compared.differences, title=title, links=links))
 
 
 @check_arguments("sheet")

@@ -29,7 +29,7 @@ def runs() -> list[Result]:
     plain = hand_space(vectors, captions, OWN)
     fields = {
         "language": Field.from_cells("language", ["de", "en", "de", None]),
-        "place": Field.from_cells("place", ["sea", "town", "sea"], of="image"),
+        "place": Field.from_cells("place", ["sea", "town", "sea"], owner="image"),
         "url": Field("url", np.array(["u1", "u2", "u3", "u4"], dtype=object), kind="text"),
     }
     split = replace(plain.split, fields=fields)

@@ -27,7 +27,6 @@ from workbench.runs.opening import open_results, share_split
 from workbench.runs.own import is_object_model
 from workbench.runs.preview import preview_model
 from workbench.runs.result import Result
-from workbench.runs.selection import Selection
 from workbench.views import photographs
 from workbench.views.explorer import static
 from workbench.views.explorer.answers import Answer, Item
@@ -316,19 +315,15 @@ class Explorer(anywidget.AnyWidget):
         """Return the selected queries: id, text and fields, and of every run the rank and score of the best
         ground truth and the best wrong answer. Without a selection, all captions.
         """
-        selection = Selection.parse(self.selected)
-        mask = selection.mask(self.runs)
-        if self.selected_idx:
-            images = self.engine.queries.images(selection.direction)
-            mask &= np.isin(images, self.selected_idx)
-        return self.engine.queries.answers(selection.direction, np.flatnonzero(mask).tolist())
+        return self.engine.queries.selected(self.selected, self.selected_idx)
 
     @check_arguments("to_html")
     @during("writing the page")
     def to_html(self, path: Path | str, *, questions: Sequence[Question | str] = ()) -> Path:
-        """Write a page that reads without kernel or network: the last answer, or the answers to these
-        questions, each of which may be a text.
+        """Write a page that reads without kernel or network: the answers to these questions, each of which
+        may be a text; without, to the selected queries, or the last answer.
         """
+        questions = questions or (self.most_different() if self.selected else ())
         queries = self.engine.queries.for_page()
         return static.write(path, self.static(questions), panels=self._panels, queries=queries)
 
@@ -371,11 +366,14 @@ class Explorer(anywidget.AnyWidget):
         return tuple(read_question(question, [], self.engine.split) for question in saved)
 
     def most_different(self, most: int = 10) -> tuple[Question, ...]:
-        """Return the captions on which the runs disagree most, by the rank of their own image, as questions.
+        """Return the selected queries on which the runs disagree most as questions, of one run those with the
+        worst rank; without a selection, captions by the rank of their own image.
 
         Args:
-            most: how many; one run disagrees with nobody, and there is none.
+            most: how many; without a selection one run disagrees with nobody, and there is none.
         """
+        if self.selected:
+            return self.engine.queries.questions(self.selected, most, self._k)
         if len(self.engine.names) == 1:
             return ()
         rows = [difference["row"] for difference in self.engine.disagreements("rank")[:most]]

@@ -25,6 +25,7 @@ from workbench.runs.saved_slices import query_ids, slices_with_queries
 from workbench.runs.selection import Selection
 from workbench.runs.slices import FEW, labels_between, query_values, round_cut, slices_of
 from workbench.runs.ways import WAYS, Way
+from workbench.views.explorer.questions import Question, Term
 
 DEPTHS = (1, 5, 10)
 BINS = 12
@@ -114,6 +115,41 @@ class Queries:
         selection = Selection.parse(text)
         require(selection.mask(self.runs).any(), f"no query of {self.split.name} is in {text!r}")
         return selection
+
+    def selected(self, text: str, images: Sequence[int]) -> pd.DataFrame:
+        """Return the queries of a selection as ``answers`` has them.
+
+        Args:
+            text: of the selection.
+            images: rows of images whose queries alone are meant; none = all.
+        """
+        selection = Selection.parse(text)
+        mask = selection.mask(self.runs)
+        if images:
+            mask &= np.isin(self.images(selection.direction), images)
+        return self.answers(selection.direction, np.flatnonzero(mask).tolist())
+
+    def questions(self, text: str, most: int, k: int) -> tuple[Question, ...]:
+        """Return the queries of a selection as questions: those on which the runs differ most, of one run
+        those with the worst rank.
+
+        Args:
+            text: of the selection.
+            most: how many.
+            k: items of an answer.
+        """
+        selection = Selection.parse(text)
+        direction = selection.direction
+        rows = selection.rows(self.runs)
+        ranks = np.stack([run.ranks(direction)[rows] for run in self.runs])
+        logs = np.log(np.nan_to_num(ranks, nan=1.0, posinf=len(self.split.captions)))
+        weight = logs[0] if len(self.runs) == 1 else logs.max(axis=0) - logs.min(axis=0)
+        chosen = rows[np.argsort(-weight, kind="stable")][:most].tolist()
+        if direction == "t2i":
+            terms = [Term("caption", row, name=self.split.captions[row]) for row in chosen]
+            return tuple(Question((term,), k=k) for term in terms)
+        terms = [Term("image", row, name=f"image {self.split.image_ids[row]}") for row in chosen]
+        return tuple(Question((term,), "captions", k=k) for term in terms)
 
     def images(self, direction: Way) -> Rows:
         """Return ``(queries,)`` the row of the image of each query."""

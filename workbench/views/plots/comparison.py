@@ -9,6 +9,8 @@ import plotly.graph_objects as go
 from workbench.formatting import display_value, format_p_value, format_value, unit_heading
 from workbench.metrics.comparison import ALIKE, BETTER, UNDECIDED, WORSE, state_verdict
 from workbench.records import MetricKey, require
+from workbench.runs.selection import selection_of
+from workbench.views.pages import fill_template
 from workbench.views.plots.theme import (
     CATEGORIES,
     INK,
@@ -31,13 +33,14 @@ APART = {
 }
 
 
-def differences(table: pd.DataFrame, *, against: str) -> go.Figure:
+def differences(table: pd.DataFrame, *, against: str, links: bool = False) -> go.Figure:
     """Return one panel a number: the difference of every run from the run ``against``, with its interval and
     the verdict.
 
     Args:
         table: rows of ``metrics.comparison.Difference``.
         against: name of the run at the zero line.
+        links: whether the heading of a panel leads to the queries of its number, in an explorer on the page.
 
     Raises:
         ValueError: the table is empty.
@@ -50,7 +53,8 @@ def differences(table: pd.DataFrame, *, against: str) -> go.Figure:
     # one below the other, so that a narrow page has room for the numbers of each axis
     heads = []
     for key, unit in units.items():
-        heads.append(escape(f"{MetricKey.parse(key).title}, {unit_heading(unit, difference=True)}"))
+        head = f"{MetricKey.parse(key).title}, {unit_heading(unit, difference=True)}"
+        heads.append(_heading(head, key) if links else escape(head))
     title = f"Difference from {against}, each metric on its own scale: {verdicts}"
     fig = figure(title, height=130 + (62 + 32 * len(names)) * len(heads))
     fig.set_subplots(len(heads), 1, subplot_titles=heads, vertical_spacing=0.5 / len(heads))
@@ -68,6 +72,14 @@ def differences(table: pd.DataFrame, *, against: str) -> go.Figure:
         fig.update_xaxes(range=[-end, end], row=row)
         _write_values(fig, table[table["key"] == key], row)
     return fig.update_xaxes(tickangle=0).update_yaxes(**_name_axis(names))
+
+
+def _heading(text: str, key: str) -> str:
+    """Return the heading of a panel, a link where the number has queries."""
+    selection = selection_of(key)
+    if selection is None:
+        return escape(text)
+    return str(fill_template("views/plots/link.html.j2", address=selection.fragment, text=text)).strip()
 
 
 def _hover_ending(row: Any, against: str) -> str:

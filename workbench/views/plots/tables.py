@@ -12,7 +12,8 @@ from workbench.formatting import format_interval, format_p_value, unit_heading
 from workbench.metrics.comparison import explain_widening, state_verdict
 from workbench.records.measurement import measurement_rows as readable_rows
 from workbench.records.measurement import remarks
-from workbench.views.pages import fill_template
+from workbench.runs.selection import selection_of
+from workbench.views.pages import Cell, fill_template
 from workbench.views.plots.theme import named_rows
 
 LONGEST = 600
@@ -36,7 +37,7 @@ def listing(columns: Mapping[str, Sequence[str]], *, title: str, most: int = 40)
     return _listing(list(columns), rows[:most], caption)
 
 
-def numbers(runs: Mapping[str, Iterable[object]], *, title: str) -> str:
+def numbers(runs: Mapping[str, Iterable[object]], *, title: str, links: bool = False) -> str:
     """Return what several runs measured, one line a number: each run's value with its interval, and the
     contract.
 
@@ -44,6 +45,7 @@ def numbers(runs: Mapping[str, Iterable[object]], *, title: str) -> str:
         runs: name -> its measurements, or pairs of a label and a contract that holds the value; a number that
             a run did not measure is an empty cell.
         title: data, split and protocol, which all the numbers share.
+        links: whether a value leads to its queries in an explorer on the same page.
     """
     measurements: list[object] = []
     values: dict[str, dict[str, str]] = {}
@@ -58,12 +60,26 @@ def numbers(runs: Mapping[str, Iterable[object]], *, title: str) -> str:
     facts = ["in", "chance", "queries", "gallery", "a hit is"]
     rows = []
     for label, contract in contracts.items():
-        cells = [by_number.get(label, "") for by_number in values.values()]
+        texts = [by_number.get(label, "") for by_number in values.values()]
+        cells = [link_to_queries(text, label) for text in texts] if links else texts
         rows.append([label, *cells, *(contract[fact] for fact in facts)])
     return _listing(["number", *values, *facts], rows, "; ".join([title, *remarks(measurements)]))
 
 
-def _listing(names: Sequence[str], rows: Sequence[Sequence[str]], caption: str) -> str:
+def link_to_queries(text: str, label: str) -> str | Cell:
+    """Return the text of a cell that leads to the queries behind a number, where it has some.
+
+    Args:
+        text: of the cell.
+        label: of the number.
+    """
+    selection = selection_of(label)
+    if selection is None or not text:
+        return text
+    return Cell(text, link=selection.fragment, hover=f"the queries of {selection} in the explorer")
+
+
+def _listing(names: Sequence[str], rows: Sequence[Sequence[str | Cell]], caption: str) -> str:
     return fill_template(
         "views/plots/listing.html.j2", names=names, rows=rows, caption=caption, longest=LONGEST
     )
@@ -90,21 +106,27 @@ def printed_table(columns: Mapping[str, Sequence[str]], *, title: str, reason: s
     )
 
 
-def verdicts(differences: pd.DataFrame, *, title: str) -> str:
+def verdicts(differences: pd.DataFrame, *, title: str, links: bool = False) -> str:
     """Return runs compared with one run, one line a number and run: rows of
     ``metrics.comparison.Difference``. The caption says for how many comparisons the intervals are widened.
+
+    Args:
+        differences: the rows.
+        title: of the table.
+        links: whether a difference leads to its queries in an explorer on the same page.
     """
-    rows = [_verdict(row) for row in named_rows(differences)]
+    rows = [_verdict(row, links) for row in named_rows(differences)]
     caption = "; ".join(filter(None, (title, explain_widening(len(rows)))))
     names = list(rows[0]) if rows else []
     return _listing(names, [list(row.values()) for row in rows], caption)
 
 
-def _verdict(row: Any) -> dict[str, str]:
+def _verdict(row: Any, links: bool) -> dict[str, str | Cell]:
+    difference = format_interval(row.value, row.low, row.high, row.face, sign=True)
     return {
         "number": row.key,
         "run": row.run,
-        "difference": format_interval(row.value, row.low, row.high, row.face, sign=True),
+        "difference": link_to_queries(difference, row.key) if links else difference,
         "in": unit_heading(row.face),
         "verdict": state_verdict(row.verdict, row.against),
         "images on which it is better / worse / equal": f"{row.wins} / {row.losses} / {row.ties}",
