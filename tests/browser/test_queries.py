@@ -68,8 +68,9 @@ def selected(alone: Alone) -> tuple[str, list[int]]:
     return text, sorted(images)
 
 
-def numbers(alone: Alone) -> list[list[str]]:
-    lines = alone.page.get_by_test_id("queries-numbers").locator("tbody tr")
+def numbers_on(page: Any) -> list[list[str]]:
+    """The means that are shown, a line a run."""
+    lines = page.get_by_test_id("queries-numbers").locator("tbody tr")
     return [line.locator("td b").all_inner_texts() for line in lines.all()]
 
 
@@ -94,7 +95,7 @@ def test_bars_of_several_fields_filter_and_numbers_are_those_of_the_selection(al
     rows = Selection.parse(text).rows(alone.explorer.runs)
     assert count(alone) == len(rows)
     assert images == np.unique(alone.explorer.engine.split.own[rows]).tolist()
-    assert numbers(alone)[:2] == expected_numbers(alone.explorer, text)
+    assert numbers_on(alone.page)[:2] == expected_numbers(alone.explorer, text)
     # the bars of a field count what the other fields leave
     english = page.locator("[data-bar='language=en'] .wbq-number").inner_text()
     others = Selection.parse("language=en, place=sea or place=town").rows(alone.explorer.runs)
