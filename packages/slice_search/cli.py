@@ -1,5 +1,6 @@
 """The search on the command line: the command ``slices``."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -33,6 +34,10 @@ Minimum = Annotated[int, typer.Option(min=2, help="Images of a slice, and of its
 Most = Annotated[int, typer.Option(min=1, help="Slices to report at most.")]
 Pairs = Annotated[bool, typer.Option(help="Search slices of two conditions too.")]
 Kinds = Annotated[bool, typer.Option("--kinds", help="Count wrong first answers by what they lack.")]
+Explore = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Write the explorer's page too, to which slices lead."),
+]
 Page = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a page with typical queries.")]
 
 
@@ -47,6 +52,7 @@ def slices(  # noqa: PLR0913 - typer reads the options from the signature
     pairs: Pairs = True,
     kinds: Kinds = False,
     page: Page = None,
+    explorer: Explore = None,
     root: Root = "runs",
     as_json: AsJson = False,
 ) -> None:
@@ -59,16 +65,15 @@ def slices(  # noqa: PLR0913 - typer reads the options from the signature
     from slice_search.report import find_slices
 
     with usage():
-        if page:
-            require_writable(page.parent)
+        for file in filter(None, (page, explorer)):
+            require_writable(file.parent)
         opened = wb.open_runs([str(store.find(text, root).folder) for text in run])
         report = find_slices(
             *opened, key=number, by=by or (), rule=rule, minimum=minimum, most=most, pairs=pairs
         )
         errors = error_kinds(opened, report.direction) if kinds else None
         lines = _lines(report, errors)
-        if page:
-            lines.append(_write_page(page, report, errors))
+        lines += _write_pages(page, explorer, report, errors)
     emit(_as_json(report, errors), as_json, lines)
 
 
@@ -84,11 +89,20 @@ def _lines(report: "SliceReport", errors: "ErrorKinds | None") -> list[str]:
     return lines
 
 
-def _write_page(file: Path, report: "SliceReport", errors: "ErrorKinds | None") -> str:
-    """Write the page, and return its path."""
-    from slice_search.page import write_page
+def _write_pages(
+    page: Path | None, explorer: Path | None, report: "SliceReport", errors: "ErrorKinds | None"
+) -> list[str]:
+    """Write the pages that were asked for, and return their paths."""
+    from slice_search.page import write_explorer, write_page
 
-    return str(write_text(file, write_page(report, errors)))
+    paths = []
+    address = ""
+    if explorer:
+        paths.append(str(write_explorer(report, explorer)))
+        address = Path(os.path.relpath(explorer, page.parent if page else ".")).as_posix()
+    if page:
+        paths.append(str(write_text(page, write_page(report, errors, explorer=address))))
+    return paths
 
 
 def _as_json(report: "SliceReport", errors: "ErrorKinds | None") -> dict[str, object]:

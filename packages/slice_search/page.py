@@ -1,5 +1,6 @@
 """The page of slices: ranked bars, and next to each its typical queries with their answers; reads offline."""
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,10 @@ import pandas as pd
 from slice_search.kinds import ALL_KINDS, BINDING, CAPTIONS, ErrorKinds, judge_accuracy
 from slice_search.report import SliceReport
 from slice_search.search import Slice
-from workbench.formatting import format_count, format_interval, format_value, unit_heading
+from workbench.formatting import format_count, format_interval, format_path, format_value, unit_heading
 from workbench.runs.result import Result
+from workbench.views.explorer import Explorer, Question
+from workbench.views.explorer.queries import question_of
 from workbench.views.pages import fill_template
 from workbench.views.photographs import image_or_card
 
@@ -18,12 +21,13 @@ TEMPLATE = Path(__file__).with_name("slices.html.j2")
 PERCENT = 100.0
 
 
-def write_page(report: SliceReport, kinds: ErrorKinds | None = None) -> str:
+def write_page(report: SliceReport, kinds: ErrorKinds | None = None, *, explorer: str = "") -> str:
     """Return the page of a search.
 
     Args:
         report: what was searched and found.
         kinds: errors by kind, which get a table.
+        explorer: address of the explorer's page, to which slices lead; empty shows the command instead.
     """
     texts = report.rows()
     parts = []
@@ -32,7 +36,8 @@ def write_page(report: SliceReport, kinds: ErrorKinds | None = None) -> str:
         bar = {name: _place(getattr(part, name), ends) for name in ("low", "effect", "high")}
         numbers = dict(zip(("label", "effect", "mean", "rest", "queries", "images", "p"), texts[number]))
         shown = {"bar": bar, "worse": _is_worse(report, part), "typical": _typical(report, part)}
-        parts.append(numbers | shown)
+        address = explorer + report.selection(part).fragment if explorer else ""
+        parts.append(numbers | shown | {"address": address, "command": explore_command(report, part)})
     return fill_template(
         TEMPLATE,
         title=report.title,
@@ -44,6 +49,31 @@ def write_page(report: SliceReport, kinds: ErrorKinds | None = None) -> str:
         runs=[run.name for run in report.runs],
         kinds=kinds_table(kinds) if kinds else None,
     )
+
+
+def write_explorer(report: SliceReport, file: Path) -> Path:
+    """Write the explorer's page with the answers to the typical queries of each slice, which also filters all
+    queries.
+
+    Args:
+        report: what was searched and found.
+        file: of the page.
+    """
+    questions: dict[int, Question] = {}
+    conditions: list[str] = []
+    for part in report.findings.slices:
+        conditions += part.conditions
+        for row in report.typical_queries(part).tolist():
+            questions[row] = question_of(report.split, report.direction, row)
+    explorer = Explorer(report.runs)
+    return explorer.to_html(file, questions=list(questions.values()), conditions=conditions)
+
+
+def explore_command(report: SliceReport, part: Slice) -> str:
+    """Return the command that opens the queries of a slice in the explorer."""
+    names = [run.name if run.folder is None else format_path(run.folder) for run in report.runs]
+    words = ["workbench", "explore", *names, "--select", str(report.selection(part))]
+    return shlex.join(words)
 
 
 def _ends(report: SliceReport) -> tuple[float, float]:

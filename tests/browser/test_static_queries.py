@@ -7,12 +7,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
+import torch
+from slice_search.page import write_explorer, write_page
+from slice_search.report import find_slices
 
 from tests.browser.conftest import trouble_on
 from tests.browser.test_queries import data, expected_numbers, numbers_on, runs
 from tests.browser.test_static_page import Opened
+from workbench.records import Embedding
 from workbench.runs.selection import Selection
 from workbench.views.explorer import Explorer
 
@@ -99,6 +104,35 @@ def test_a_query_with_an_answer_is_shown_and_the_list_is_exported(
     assert set(table["language"]) == {"de"}
     assert (table["rank first"] == 1).all()
     assert (table["rank second run"] > 1).all()
+
+
+def test_a_slice_of_a_page_leads_to_its_queries_and_their_numbers(browser: Any, tmp_path: Path) -> None:
+    split = data()
+    plain, second = runs(split)
+    # the second run does not read German captions
+    rng = np.random.default_rng(0)
+    german = torch.tensor([value == "de" for value in split.fields["language"].values])
+    noise = torch.tensor(rng.normal(size=tuple(second.text.mean.shape)), dtype=torch.float32)
+    damaged = Embedding(torch.where(german[:, None], noise, second.text.mean))
+    second = second.with_embeddings(second.name, second.image, damaged)
+    report = find_slices(plain, second, by=["language", "shows"], minimum=5)
+    (tmp_path / "slices.html").write_text(write_page(report, explorer="explorer.html"), encoding="utf-8")
+    write_explorer(report, tmp_path / "explorer.html")
+    opened = Opened(browser, tmp_path / "slices.html")
+    page = opened.page
+    page.get_by_role("link", name="queries in the explorer").first.click()
+    assert page.get_by_test_id("queries-text").input_value() == "t2i/R@1[language=de]"
+    explorer = Explorer(report.runs)
+    assert numbers_on(page)[:2] == expected_numbers(explorer, "language=de")
+    assert page.get_by_test_id("query-line").count() > 0
+    # the link of the explorer's own panel is of the same kind
+    page.evaluate(
+        "document.body.insertAdjacentHTML('beforeend', '<a id=other href=\"#select=language%3Dfr\">fr</a>')"
+    )
+    page.locator("#other").click()
+    assert page.get_by_test_id("queries-text").input_value() == "t2i/R@1[language=fr]"
+    assert opened.trouble == []
+    opened.context.close()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

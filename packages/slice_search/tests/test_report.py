@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -122,10 +123,33 @@ def test_the_command_prints_slices_and_writes_the_page(folders: list[Path], tmp_
     assert done.exit_code == 0, done.output
     assert "language=de" in done.output
     assert page.is_file()
+    # a run that was asked for by its folder is named by it
+    assert f"workbench explore {folders[0]}" in html.unescape(page.read_text(encoding="utf-8"))
     answer = json.loads(CliRunner().invoke(app, [*words[:3], "--json"]).output)
     assert answer["slices"][0]["slice"] == "language=de"
     wrong = CliRunner().invoke(app, ["slices", str(folders[0]), "--by", "nothing"])
     assert wrong.exit_code == 2
+
+
+def test_slices_of_the_page_lead_to_their_queries_on_the_page_of_the_explorer(
+    folders: list[Path], tmp_path: Path
+) -> None:
+    page, explorer = tmp_path / "slices.html", tmp_path / "more" / "explorer.html"
+    words = [
+        "slices",
+        *map(str, folders),
+        "--by",
+        "language",
+        "--page",
+        str(page),
+        "--explorer",
+        str(explorer),
+    ]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, done.output
+    address = "more/explorer.html#select=t2i%2FR%401%5Blanguage%3Dde%5D"
+    assert f'href="{address}"' in page.read_text(encoding="utf-8")
+    assert "photo 3 in de" in explorer.read_text(encoding="utf-8")
 
 
 def test_kinds_of_photographs_stand_next_to_how_often_their_judge_is_right(folders: list[Path]) -> None:

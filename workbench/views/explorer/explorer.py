@@ -319,12 +319,19 @@ class Explorer(anywidget.AnyWidget):
 
     @check_arguments("to_html")
     @during("writing the page")
-    def to_html(self, path: Path | str, *, questions: Sequence[Question | str] = ()) -> Path:
-        """Write a page that reads without kernel or network: the answers to these questions, each of which
-        may be a text; without, to the selected queries, or the last answer.
+    def to_html(
+        self, path: Path | str, *, questions: Sequence[Question | str] = (), conditions: Sequence[str] = ()
+    ) -> Path:
+        """Write a page that reads without kernel or network, and filters and counts all queries.
+
+        Args:
+            path: of the page.
+            questions: that are answered on it, each may be a text; none = the selected queries, or the last
+                answer.
+            conditions: that a link to the page may name and no field says, such as ``"shows=snow"``.
         """
         questions = questions or (self.most_different() if self.selected else ())
-        queries = self.engine.queries.for_page()
+        queries = self.engine.queries.for_page(conditions)
         return static.write(path, self.static(questions), panels=self._panels, queries=queries)
 
     @check_arguments("show")

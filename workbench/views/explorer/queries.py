@@ -15,7 +15,7 @@ import pandas as pd
 
 from workbench import metrics
 from workbench.metrics.slices import chances_by_query
-from workbench.records import Array, MetricKey, Rows, Values, densest_judgements, require
+from workbench.records import Array, MetricKey, Rows, Split, Values, densest_judgements, require
 from workbench.runs import compare
 from workbench.runs.conditions import slice_masks
 from workbench.runs.errors import first_answers
@@ -33,6 +33,7 @@ BINS = 12
 NARROW = 16
 # of the values that the outermost bars hold
 TAILS = (0.01, 0.99)
+USUAL_K = 6
 # a page that reads offline holds at most so many queries
 MOST = 50_000
 # smallest types first; the names are those of ``query_table.js``
@@ -88,9 +89,12 @@ class Queries:
         }
         return table, blobs
 
-    def for_page(self) -> dict[str, dict[str, Any]]:
+    def for_page(self, conditions: Sequence[str] = ()) -> dict[str, dict[str, Any]]:
         """Return the tables of both directions with their bytes in them, for a page without a kernel; nothing
         of data without captions, of ranked lists without a direction, and of too many queries.
+
+        Args:
+            conditions: labels such as ``"shows=snow"`` that no field of the table says.
         """
         tables: dict[str, dict[str, Any]] = {}
         if not self.split.captions or self.split.benchmark or len(self.split.captions) > MOST:
@@ -98,6 +102,9 @@ class Queries:
         for way in WAYS:
             if all(way in run.model.ways for run in self.runs):
                 table, blobs = self.table(way)
+                for label in dict.fromkeys(conditions):
+                    column = add_column(self.condition(way, label), blobs)
+                    table["conditions"].append({"label": label, "column": column})
                 encoded = [base64.b64encode(blob).decode() for blob in blobs]
                 tables[way] = table | {"more": [], "blobs": encoded}
         return tables
@@ -145,11 +152,7 @@ class Queries:
         logs = np.log(np.nan_to_num(ranks, nan=1.0, posinf=len(self.split.captions)))
         weight = logs[0] if len(self.runs) == 1 else logs.max(axis=0) - logs.min(axis=0)
         chosen = rows[np.argsort(-weight, kind="stable")][:most].tolist()
-        if direction == "t2i":
-            terms = [Term("caption", row, name=self.split.captions[row]) for row in chosen]
-            return tuple(Question((term,), k=k) for term in terms)
-        terms = [Term("image", row, name=f"image {self.split.image_ids[row]}") for row in chosen]
-        return tuple(Question((term,), "captions", k=k) for term in terms)
+        return tuple(question_of(self.split, direction, row, k=k) for row in chosen)
 
     def images(self, direction: Way) -> Rows:
         """Return ``(queries,)`` the row of the image of each query."""
@@ -234,6 +237,20 @@ class Queries:
             number = {"key": label, "title": key.title.partition(",")[0], "values": values}
             numbers.append(number | {"chance": add_column(chance, blobs)})
         return numbers
+
+
+def question_of(split: Split, direction: Way, row: int, *, k: int = USUAL_K) -> Question:
+    """Return a query of the data as a question.
+
+    Args:
+        split: of the data.
+        direction: whether images or captions are the queries.
+        row: of the query.
+        k: items of the answer.
+    """
+    if direction == "t2i":
+        return Question((Term("caption", row, name=split.captions[row]),), k=k)
+    return Question((Term("image", row, name=f"image {split.image_ids[row]}"),), "captions", k=k)
 
 
 def values_of(run: Result, keys: Sequence[str]) -> Mapping[str, Values]:
