@@ -7,7 +7,8 @@ every statement, and not of the same things: a red dog and a big dog, where the 
 
 Where the data know the truth (the synthetic scenes), it decides. Elsewhere the image's own captions do, read
 by the caption parser: then *binding* is not known and counts as *nothing*, and what no caption mentions
-counts as lacking. ``judge_accuracy`` says how often that is right.
+counts as lacking. ``judge_accuracy`` says how often that is right, by the truth of scenes and by a reader of
+photographs.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,7 +28,7 @@ from slice_search.statements import (
     statements_of,
 )
 from workbench.metrics.blocks import best_items, by_rows
-from workbench.metrics.intervals import Draws, percentile_interval
+from workbench.metrics.intervals import Draws, percentile_interval, wilson
 from workbench.records import Mask, Rows, Split, Values, require
 from workbench.registry import require_known
 from workbench.runs.result import Result
@@ -36,7 +37,9 @@ from workbench.runs.ways import WAYS, Way
 BINDING, NOTHING = "binding", "nothing"
 ALL_KINDS = (*KINDS, BINDING, NOTHING)
 TRUTH, CAPTIONS = "ground truth", "captions"
-ACCURACY = Path(__file__).parent / "assets" / "error_kinds.tsv"
+ASSETS = Path(__file__).parent / "assets"
+ACCURACY = ASSETS / "error_kinds.tsv"
+PHOTOGRAPHS, PHOTOGRAPHS_LABELS = ASSETS / "error_kinds_photographs.tsv", ASSETS / "photograph_labels.tsv"
 
 
 @dataclass(frozen=True)
@@ -190,6 +193,40 @@ def agreement(split: Split, images: Rows, captions: Rows) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def reader_agreement(judge: Judge, images: Rows, captions: Rows, labels: Sequence[str]) -> pd.DataFrame:
+    """Hold a judge against a reader who looked at images.
+
+    Args:
+        judge: of the images and captions.
+        images: ``(N,)`` image of each pair.
+        captions: ``(N,)`` its caption.
+        labels: ``(N,)`` kinds that the reader found lacking, between spaces; ``"nothing"`` for none.
+
+    Returns:
+        A row a kind, and one for whether anything lacks (``any``): ``pairs``, ``lacking`` = those that lack
+        it by the reader, ``agreement`` with Wilson's interval ``low`` to ``high``, ``precision`` and
+        ``recall`` of the judge.
+    """
+    judged = lacking(judge, images, captions) > 0
+    told = [set(label.split()) for label in labels]
+    rows = []
+    for column, kind in enumerate((*KINDS, "any")):
+        if kind == "any":
+            called = judged.any(axis=1)
+            real = np.array([NOTHING not in kinds for kinds in told])
+        else:
+            called = judged[:, column]
+            real = np.array([kind in kinds for kinds in told])
+        share = float((real == called).mean())
+        low, high = wilson(share, len(real))
+        row: dict[str, object] = {"kind": kind, "pairs": len(real), "lacking": int(real.sum())}
+        row |= {"agreement": share, "low": low, "high": high}
+        row["precision"] = float(real[called].mean()) if called.any() else np.nan
+        row["recall"] = float(called[real].mean()) if real.any() else np.nan
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
 def _stated_kinds(split: Split, captions: Rows) -> Values:
     """Return ``(N, 5)`` whether captions state something of each kind, by the graphs of the data."""
     stated = np.zeros((len(captions), len(KINDS)), dtype=bool)
@@ -199,8 +236,12 @@ def _stated_kinds(split: Split, captions: Rows) -> Values:
     return stated
 
 
-def judge_accuracy() -> Mapping[str, tuple[float, float, float]]:
-    """Return kind -> agreement, precision and recall of the judge by captions, as recorded on the scenes."""
-    table = pd.read_csv(ACCURACY, sep="\t", comment="#")
+def judge_accuracy(file: Path = ACCURACY) -> Mapping[str, tuple[float, float, float]]:
+    """Return kind -> agreement, precision and recall of the judge by captions, as recorded.
+
+    Args:
+        file: ``ACCURACY``, against the truth of the scenes, or ``PHOTOGRAPHS``, against a reader.
+    """
+    table = pd.read_csv(file, sep="\t", comment="#")
     numbers = table[["agreement", "precision", "recall"]].to_numpy().tolist()
     return {kind: (*row,) for kind, row in zip(table["kind"], numbers, strict=True)}

@@ -1,7 +1,8 @@
 """Whether planted failures are found, and how often slices are reported where there is none:
 ``python -m tools.benchmarks.bench_slices``.
 
-Ten plants are ours, ten are drawn by a seed: a field of the scenes, one of its values, a damage and its
+Ten plants are ours, ten are drawn by a seed, and ten more by a seed that was first used after the search was
+finished: a field of the scenes, one of its values, a damage and its
 strength. Each damages images or captions of one slice; the shipped encoder reads them, and the model is
 compared with itself on undamaged data. A plant is found where a slice that the search reports overlaps it
 (intersection over union) by at least 0.6; its place is written down. Two equal models are simulated by 0/1
@@ -25,6 +26,7 @@ from slice_search.search import search_slices
 
 import workbench as wb
 from tools.benchmarks.recorded import record
+from workbench.metrics.intervals import Draws, clustered_wilson
 from workbench.records import Embedding, Field, Split, Values
 from workbench.runs.result import Result
 from workbench.text.words import words
@@ -33,6 +35,7 @@ IMAGES = 1000
 # of the simulations
 SMALL = 200
 SEED = 7
+SEED_AFTERWARDS = 2026
 OVERLAP = 0.6
 SIMULATIONS = 200
 LANGUAGES = ("en", "de", "fr", "cs")
@@ -264,11 +267,32 @@ def false_alarms(
     return {"reported": float(np.mean(reported)), "coverage": float(np.mean(covered))}
 
 
+def coverage_of_tables(images: int, ease: tuple[float, float], simulations: int = 2000) -> float:
+    """Return how often the interval of a number by slice holds the true share.
+
+    Args:
+        images: of the slice, with five captions each, whose hits have an intraclass correlation of 0.2.
+        ease: ends of the true shares.
+        simulations: how many.
+    """
+    rng, covered = np.random.default_rng(SEED), []
+    draws = Draws(np.repeat(np.arange(images), 5), images)
+    for share in rng.uniform(*ease, simulations):
+        of_images = rng.beta(share * 4, (1 - share) * 4, images)
+        hits = (rng.random((images, 5)) < of_images[:, None]).astype(float).ravel()
+        value, moved, there = draws.influence(hits, "t2i")
+        low, high = clustered_wilson(value, float((moved**2).sum()), int(there.sum()))
+        covered.append(low <= share <= high)
+    return float(np.mean(covered))
+
+
 def main(images: Sequence[str] = ()) -> None:
     """Plant, search, simulate and record."""
     world = World(int(images[0]) if images else IMAGES)
     rows = []
-    for origin, plants in (("ours", own_plants(world)), ("drawn", drawn_plants(world))):
+    sets = {"ours": own_plants(world), "drawn": drawn_plants(world)}
+    sets["drawn afterwards"] = drawn_plants(world, seed=SEED_AFTERWARDS)
+    for origin, plants in sets.items():
         for plant in plants:
             place, labels = place_of(world, plant)
             row = {"plant": plant.name, "from": origin, "place": place, "first": labels[:2]}
@@ -279,6 +303,9 @@ def main(images: Sequence[str] = ()) -> None:
             rows.append(row)
             sys.stdout.write(f"{row}\n")
     early = sum(row["place"] in (1, 2) for row in rows)
+    for origin in sets:
+        of_set = [row["place"] in (1, 2) for row in rows if row["from"] == origin]
+        sys.stdout.write(f"{origin}: {sum(of_set)} of {len(of_set)}\n")
     figures = {"images": len(world.split.image_ids), "searched": len(world.candidates.labels)}
     figures |= {"plants": len(rows), "found": early, "simulations": SIMULATIONS}
     small = World(SMALL)
@@ -286,6 +313,9 @@ def main(images: Sequence[str] = ()) -> None:
     for share in (0.1, 0.3, 0.6):
         alarms = false_alarms(small.candidates, small.split.own, share, SIMULATIONS)
         figures |= {f"{name} at {share}": value for name, value in alarms.items()}
+    for ease in ((0.01, 0.06), (0.06, 0.15), (0.2, 0.8)):
+        for size in (20, 30, 60, 200):
+            figures[f"coverage of tables, {size} images, {ease}"] = coverage_of_tables(size, ease)
     record("slices", figures | {"by plant": rows})
     sys.stdout.write(f"{figures}\n")
 

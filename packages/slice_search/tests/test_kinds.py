@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import scene_world
 from scene_world.vocabulary import BACKDROPS, COUNTS, NOUNS
 from slice_search.kinds import (
     ALL_KINDS,
     CAPTIONS,
+    PHOTOGRAPHS,
+    PHOTOGRAPHS_LABELS,
     TRUTH,
     agreement,
     error_kinds,
@@ -20,6 +24,7 @@ from slice_search.kinds import (
     judge_accuracy,
     kinds_of_pairs,
     make_judge,
+    reader_agreement,
 )
 from slice_search.statements import KINDS, StatedByCaptions, is_scene, lacking, statements_of
 
@@ -147,6 +152,33 @@ def test_the_judge_by_captions_agrees_with_the_truth_as_recorded() -> None:
     assert set(recorded) == set(KINDS)
     for kind in KINDS:
         assert abs(table.loc[kind, "agreement"] - recorded[kind][0]) < 0.1
+
+
+def test_a_judge_is_held_against_what_a_reader_noted() -> None:
+    graphs = [SceneGraph(("dog",)), SceneGraph(("dog",), ((0, "red"),)), SceneGraph(("cat",))]
+    judge = StatedByCaptions(("", "", ""), np.array([0, 1, 2]), graphs)
+    images, captions = np.array([0, 0, 0]), np.array([0, 1, 2])
+    table = reader_agreement(judge, images, captions, ["nothing", "nothing", "thing"]).set_index("kind")
+    # the judge: nothing, an attribute, a thing; the reader saw a red dog
+    assert table.loc["thing", ["lacking", "agreement", "precision", "recall"]].tolist() == [1, 1, 1, 1]
+    assert table.loc["attribute", ["lacking", "agreement", "precision"]].tolist() == [0, 2 / 3, 0]
+    assert table.loc["any", ["lacking", "agreement", "precision"]].tolist() == [1, 2 / 3, 0.5]
+    assert table.loc["any", "low"] < 2 / 3 < table.loc["any", "high"]
+
+
+def test_two_hundred_photographs_have_labels_of_known_kinds_and_a_recorded_agreement() -> None:
+    labels = pd.read_csv(PHOTOGRAPHS_LABELS, sep="\t", skiprows=1)
+    assert len(labels) == 200
+    assert not labels.duplicated(["image", "caption"]).any()
+    named = set(" ".join(labels["lacking"]).split())
+    assert named == {*KINDS, "nothing"}
+    recorded = pd.read_csv(PHOTOGRAPHS, sep="\t", comment="#")
+    assert set(recorded["kind"]) == {*KINDS, "any"}
+    guide = (Path(__file__).parents[3] / "docs" / "guides" / "failures.md").read_text(encoding="utf-8")
+    for row in recorded.itertuples():
+        agreement, low, high, precision, recall = (f"{100 * number:.1f}" for number in row[4:])
+        name = "anything" if row.kind == "any" else row.kind
+        assert f"| {name} | {agreement} [{low}, {high}] | {precision} | {recall} |" in guide
 
 
 class Result:
