@@ -207,16 +207,16 @@ def reader_agreement(judge: Judge, images: Rows, captions: Rows, labels: Sequenc
         it by the reader, ``agreement`` with Wilson's interval ``low`` to ``high``, ``precision`` and
         ``recall`` of the judge.
     """
-    judged = lacking(judge, images, captions) > 0
-    told = [set(label.split()) for label in labels]
+    judged = np.asarray(lacking(judge, images, captions) > 0)
+    named = [set(label.split()) for label in labels]
     rows = []
     for column, kind in enumerate((*KINDS, "any")):
         if kind == "any":
             called = judged.any(axis=1)
-            real = np.array([NOTHING not in kinds for kinds in told])
+            real = np.array([NOTHING not in kinds for kinds in named])
         else:
             called = judged[:, column]
-            real = np.array([kind in kinds for kinds in told])
+            real = np.array([kind in kinds for kinds in named])
         share = float((real == called).mean())
         low, high = wilson(share, len(real))
         row: dict[str, object] = {"kind": kind, "pairs": len(real), "lacking": int(real.sum())}
