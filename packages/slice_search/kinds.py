@@ -182,15 +182,16 @@ def agreement(split: Split, images: Rows, captions: Rows) -> pd.DataFrame:
     rows = []
     for column, kind in enumerate(KINDS):
         real, called = (side[stated[:, column], column] for side in (truth, judged))
-        row: dict[str, object] = {
-            "kind": kind,
-            "pairs": len(real),
-            "agreement": float((real == called).mean()),
-        }
-        row["precision"] = float(real[called].mean()) if called.any() else np.nan
-        row["recall"] = float(called[real].mean()) if real.any() else np.nan
-        rows.append(row)
+        rows.append(_agreement_row(kind, real, called))
     return pd.DataFrame(rows)
+
+
+def _agreement_row(kind: str, real: Mask, called: Mask) -> dict[str, object]:
+    """Return how a judge agrees with what is real about one kind."""
+    precision = float(real[called].mean()) if called.any() else np.nan
+    recall = float(called[real].mean()) if real.any() else np.nan
+    row = {"kind": kind, "pairs": len(real), "agreement": float((real == called).mean())}
+    return row | {"precision": precision, "recall": recall}
 
 
 def reader_agreement(judge: Judge, images: Rows, captions: Rows, labels: Sequence[str]) -> pd.DataFrame:
@@ -210,21 +211,15 @@ def reader_agreement(judge: Judge, images: Rows, captions: Rows, labels: Sequenc
     judged = np.asarray(lacking(judge, images, captions) > 0)
     named = [set(label.split()) for label in labels]
     rows = []
-    for column, kind in enumerate((*KINDS, "any")):
-        if kind == "any":
-            called = judged.any(axis=1)
-            real = np.array([NOTHING not in kinds for kinds in named])
-        else:
-            called = judged[:, column]
-            real = np.array([kind in kinds for kinds in named])
-        share = float((real == called).mean())
-        low, high = wilson(share, len(real))
-        row: dict[str, object] = {"kind": kind, "pairs": len(real), "lacking": int(real.sum())}
-        row |= {"agreement": share, "low": low, "high": high}
-        row["precision"] = float(real[called].mean()) if called.any() else np.nan
-        row["recall"] = float(called[real].mean()) if real.any() else np.nan
-        rows.append(row)
-    return pd.DataFrame(rows)
+    for column, kind in enumerate(KINDS):
+        real = np.array([kind in kinds for kinds in named])
+        rows.append(_agreement_row(kind, real, judged[:, column]) | {"lacking": int(real.sum())})
+    real = np.array([NOTHING not in kinds for kinds in named])
+    rows.append(_agreement_row("any", real, judged.any(axis=1)) | {"lacking": int(real.sum())})
+    table = pd.DataFrame(rows)
+    ends = [wilson(share, len(labels)) for share in table["agreement"]]
+    table["low"], table["high"] = zip(*ends, strict=True)
+    return table[["kind", "pairs", "lacking", "agreement", "low", "high", "precision", "recall"]]
 
 
 def _stated_kinds(split: Split, captions: Rows) -> Values:
