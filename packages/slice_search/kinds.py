@@ -208,14 +208,14 @@ def reader_agreement(judge: Judge, images: Rows, captions: Rows, labels: Sequenc
         it by the reader, ``agreement`` with Wilson's interval ``low`` to ``high``, ``precision`` and
         ``recall`` of the judge.
     """
-    judged = np.asarray(lacking(judge, images, captions) > 0)
+    judged: Mask = np.asarray(lacking(judge, images, captions) > 0)
     named = [set(label.split()) for label in labels]
     rows = []
     for column, kind in enumerate(KINDS):
         real = np.array([kind in kinds for kinds in named])
         rows.append(_agreement_row(kind, real, judged[:, column]) | {"lacking": int(real.sum())})
     real = np.array([NOTHING not in kinds for kinds in named])
-    rows.append(_agreement_row("any", real, judged.any(axis=1)) | {"lacking": int(real.sum())})
+    rows.append(_agreement_row("any", real, np.asarray(judged.any(axis=1))) | {"lacking": int(real.sum())})
     table = pd.DataFrame(rows)
     ends = [wilson(share, len(labels)) for share in table["agreement"]]
     table["low"], table["high"] = zip(*ends, strict=True)
