@@ -1,9 +1,7 @@
 """Composed queries: an image and a text that changes it ask for other images.
 
-``scenes`` asks for "the same scene in the snow" of the synthetic scenes. Each reference scene is drawn before
-every backdrop, and what is true of a query is known exactly: the images in which everything of the reference
-holds before the new backdrop. CIRR and FashionIQ are read in their own layouts and measured by their own
-metrics.
+``scenes`` asks for "the same scene in the snow" and for "the same scene, but the dog is red", see
+``composed_scenes``. CIRR and FashionIQ are read in their own layouts and measured by their own metrics.
 
 Three queries are compared: the unit vector of the image plus that of the text, as the explorer adds terms,
 and each of the two alone. What an image alone reaches says how little of a set asks for the text.
@@ -15,19 +13,16 @@ do, CVPR 2022 workshops.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import replace
 from math import comb
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scene_world import placements
-from scene_world.drawing import draw_scene
-from scene_world.placement import Scene, graph_of
-from scene_world.truth import satisfied_shares
-from scene_world.vocabulary import BACKDROPS
 
+from benchmark_sets.composed_scenes import load_scenes
+from benchmark_sets.queries import Gallery as Gallery
+from benchmark_sets.queries import Query, split_of
 from workbench.data.images import image_endings, read_image, require_file
 from workbench.data.reading import find_root
 from workbench.formatting import format_count
@@ -45,81 +40,6 @@ FASHIONIQ_URL = "https://github.com/XiaoxiaoGuo/fashion-iq"
 CATEGORIES = ("dress", "shirt", "toptee")
 UNIT = "reference images, each with all its queries"
 MEAN = "mean of categories"
-
-
-@dataclass(frozen=True)
-class Query:
-    """An image and a text that changes it.
-
-    Args:
-        reference: row of the image.
-        text: what is asked of it.
-        targets: rows of the images that are right.
-        candidates: rows among which the target is also sought; empty = none.
-    """
-
-    reference: int
-    text: str
-    targets: tuple[int, ...]
-    candidates: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True)
-class Gallery:
-    """Images and the queries that are asked of them.
-
-    Args:
-        split: the images, each with its id as its caption, which is not read.
-        queries: of these images.
-        category: of the queries; empty = there is one gallery alone.
-        depths: at which the targets are sought in the gallery.
-        depths_of_candidates: at which they are sought among a query's candidates.
-        without_reference: whether the reference is left out of its own list.
-    """
-
-    split: Split
-    queries: Sequence[Query]
-    category: str = ""
-    depths: tuple[int, ...] = (1, 5, 10, 50)
-    depths_of_candidates: tuple[int, ...] = ()
-    without_reference: bool = True
-
-
-def load_scenes(root: str | None, size: int = 50, image_size: int = 96) -> list[Gallery]:
-    """Return references of the synthetic test scenes, each before every backdrop, and queries of these.
-
-    Args:
-        root: must be empty, since nothing is read.
-        size: number of references.
-        image_size: side of an image in pixels.
-    """
-    require(root is None, "the synthetic scenes are drawn; they take no folder")
-    scenes: list[Scene] = []
-    asked: list[tuple[int, str]] = []
-    for scene in placements("test", range(size)):
-        own = len(scenes) + list(BACKDROPS).index(scene.backdrop)
-        asked += [(own, backdrop) for backdrop in BACKDROPS if backdrop != scene.backdrop]
-        scenes += [replace(scene, backdrop=backdrop) for backdrop in BACKDROPS]
-    ids = [f"{row // len(BACKDROPS)}-{scene.backdrop}" for row, scene in enumerate(scenes)]
-    truth = true_images(scenes, asked)
-    queries = []
-    for (reference, backdrop), targets in zip(asked, truth, strict=True):
-        where, words = BACKDROPS[backdrop]
-        queries.append(Query(reference, f"the same scene {where} {words[0]}", targets))
-    split = _split("scenes/composed", ids, lambda row: draw_scene(scenes[row], image_size))
-    return [Gallery(split, queries, depths=(1, 5, 10))]
-
-
-def true_images(scenes: Sequence[Scene], asked: Sequence[tuple[int, str]]) -> list[tuple[int, ...]]:
-    """Return the rows of the scenes in which all that holds in a reference holds before another backdrop.
-
-    Args:
-        scenes: the gallery.
-        asked: row of a reference, and the backdrop.
-    """
-    graphs = [graph_of(scene) for scene in scenes]
-    changed = [graph_of(replace(scenes[row], backdrop=backdrop)) for row, backdrop in asked]
-    return [tuple(np.flatnonzero(share == 1).tolist()) for share in satisfied_shares(changed, graphs)]
 
 
 def load_cirr(root: str | None) -> list[Gallery]:
@@ -230,13 +150,8 @@ def _image_file(folder: Path, image: str) -> Path:
 def _split_of_files(name: str, ids: Sequence[str], paths: Sequence[Path]) -> Split:
     for image, path in zip(ids, paths, strict=True):
         require_file(path, f"{name}, image {image}")
-    read = _split(name, ids, lambda row: read_image(paths[row], f"{name}, image {ids[row]}"))
+    read = split_of(name, ids, lambda row: read_image(paths[row], f"{name}, image {ids[row]}"))
     return replace(read, stamp=lambda row: content_stamp(paths[row]))
-
-
-def _split(name: str, ids: Sequence[str], open_image: Callable[[int], Any]) -> Split:
-    rows = np.arange(len(ids))
-    return Split(name, tuple(ids), tuple(ids), tuple(ids), rows, open_image)
 
 
 def evaluate_composed(model: Any, galleries: Sequence[Gallery], *, rounds: int = ROUNDS) -> list[Measurement]:
@@ -256,26 +171,40 @@ def composed_numbers(
 
     Returns:
         ``R@K[sum]``, ``R@K[image]`` and ``R@K[text]``, and ``R_subset@K`` where queries have candidates; of
-        several galleries the mean over them. Each with its ``(Q,)`` values by query, gallery after gallery.
+        several galleries the mean over them. Where queries are of several kinds or categories, each of these
+        has numbers of its own, ``R@K[sum, colour]``. Each with its ``(Q,)`` values by query, gallery after
+        gallery, NaN where a query does not count.
     """
     require(
         model.of_unit_length, f"{model.name} has no cosines of one vector an item; vectors cannot be added"
     )
     hits: dict[tuple[str, int, str], list[Array]] = {}
-    kinds: list[Values] = []
-    for place, gallery in enumerate(galleries):
-        kinds.append(np.full(len(gallery.queries), place))
+    for gallery in galleries:
         for name, scores in _scores(model, gallery):
             for key, values in _hits(gallery, scores).items():
                 hits.setdefault((*key, name), []).append(values)
-    drawn = partial(draws_of_units, units_of(galleries), UNIT, rounds)
-    sizes = [len(gallery.split.image_ids) for gallery in galleries]
-    measured = []
+    draws = draws_of_units(units_of(galleries), UNIT, rounds)
+    place = np.concatenate([np.full(len(gallery.queries), n) for n, gallery in enumerate(galleries)])
+    kinds = np.array(_kinds_of(galleries))
+    size = max(len(gallery.split.image_ids) for gallery in galleries)
+    whole, parts = [], []
     for (metric, k, name), columns in hits.items():
         values = np.concatenate(columns, axis=1)
-        number = _number(metric, k, name, values, np.concatenate(kinds), drawn(), max(sizes))
-        measured.append((number, values[0]))
-    return measured
+        whole.append((_number(metric, k, name, values, place, draws, size), values[0]))
+        for kind in dict.fromkeys(kinds.tolist()):
+            of_kind = np.where(kinds == kind, values, np.nan)
+            subset = f"{name}, {kind}"
+            number = _number(metric, k, subset, of_kind, np.zeros(len(kinds)), draws, size)
+            parts.append((number, of_kind[0]))
+    return [*whole, *parts] if len(set(kinds.tolist())) > 1 else whole
+
+
+def _kinds_of(galleries: Sequence[Gallery]) -> list[str]:
+    """Return the kind of each query, or else the category of its gallery."""
+    kinds = []
+    for gallery in galleries:
+        kinds += [query.kind or gallery.category for query in gallery.queries]
+    return kinds
 
 
 def units_of(galleries: Sequence[Gallery]) -> Rows:
@@ -299,7 +228,7 @@ def _number(
         mean = MeanOfKinds([np.where(kinds == kind, values, np.nan) for kind in np.unique(kinds)])
         mean.name, mean.hit = metric, f"a target is among the {{k}} best; {MEAN}"
         row = mean
-    chance = float(np.mean([chances[kinds == kind].mean() for kind in np.unique(kinds)]))
+    chance = float(np.mean([np.nanmean(chances[kinds == kind]) for kind in np.unique(kinds)]))
     return report_number(row, MetricKey(metric, "", k=k, subset=name), values, "", draws, gallery, chance)
 
 
