@@ -27,10 +27,10 @@ from slice_search.statements import (
     lacking,
     statements_of,
 )
-from workbench.metrics.blocks import best_items, by_rows
 from workbench.metrics.intervals import Draws, percentile_interval, wilson
 from workbench.records import Mask, Rows, Split, Values, require
 from workbench.registry import require_known
+from workbench.runs.errors import first_answers
 from workbench.runs.result import Result
 from workbench.runs.ways import WAYS, Way
 
@@ -83,10 +83,15 @@ def error_kinds(
     judge, name = make_judge(split, judged_by)
     rows, errors = [], []
     for run in runs:
-        images, captions, wrong = first_answers(run, direction, judgements)
-        numbers = kinds_of_pairs(judge, split, images[wrong], captions[wrong])
-        queries, answers = (captions, images) if direction == "t2i" else (images, captions)
-        errors.append(_as_table(run.name, split, direction, queries[wrong], answers[wrong], numbers))
+        answers = first_answers(run, direction, judgements)
+        queries = np.flatnonzero(~np.isnan(answers.rank))
+        # a ranked list may name no item but ground truths
+        wrong = (answers.rank > 1)[queries] & (answers.answer >= 0)[queries]
+        missed = queries[wrong]
+        items = answers.answer[missed]
+        images, captions = (items, missed) if direction == "t2i" else (missed, items)
+        numbers = kinds_of_pairs(judge, split, images, captions)
+        errors.append(_as_table(run.name, split, direction, missed, items, numbers))
         rows += _rows(run.name, split, direction, queries, wrong, numbers)
     return ErrorKinds(pd.DataFrame(rows), pd.concat(errors, ignore_index=True), name, direction)
 
@@ -98,25 +103,6 @@ def make_judge(split: Split, judged_by: str = "") -> tuple[Judge, str]:
     if name == TRUTH:
         return GroundTruth(split), name
     return StatedByCaptions(split.captions, split.own), name
-
-
-def first_answers(run: Result, direction: Way, judgements: str = "own") -> tuple[Rows, Rows, Mask]:
-    """Return the first answer of every query that has a relevant one.
-
-    Returns:
-        ``(Q,)`` image rows, ``(Q,)`` caption rows, and ``(Q,)`` whether the answer is wrong.
-    """
-    scores, judged = by_rows(run.any_scores()), run.split.judgements[judgements]
-    first = best_items(scores if direction == "i2t" else scores.T, 1)[1][:, 0]
-    queries = np.arange(len(first))
-    images, captions = (queries, first) if direction == "i2t" else (first, queries)
-    has_answer = np.zeros(len(first), dtype=bool)
-    right = judged.grades >= judged.relevant_from
-    has_answer[(judged.images if direction == "i2t" else judged.captions)[right]] = True
-    grades = judged.grades_at(images, captions)
-    wrong = ~(np.nan_to_num(grades, nan=-np.inf) >= judged.relevant_from)
-    chosen = np.flatnonzero(has_answer)
-    return images[chosen], captions[chosen], wrong[chosen]
 
 
 def kinds_of_pairs(judge: Judge, split: Split, images: Rows, captions: Rows) -> Values:

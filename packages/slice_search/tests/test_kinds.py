@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -20,7 +21,6 @@ from slice_search.kinds import (
     TRUTH,
     agreement,
     error_kinds,
-    first_answers,
     judge_accuracy,
     kinds_of_pairs,
     make_judge,
@@ -28,6 +28,7 @@ from slice_search.kinds import (
 )
 from slice_search.statements import KINDS, StatedByCaptions, is_scene, lacking, statements_of
 
+from workbench.metrics.ranks import ranks_of
 from workbench.records import SceneGraph, Split
 
 HUNDRED = 100
@@ -185,6 +186,7 @@ class Result:
     """As much of a result as errors are counted from."""
 
     name = "model"
+    model = SimpleNamespace(floor=-np.inf)
 
     def __init__(self, split: Split, scores: np.ndarray) -> None:
         self.split, self._scores = split, scores
@@ -192,6 +194,10 @@ class Result:
     def any_scores(self) -> np.ndarray:
         """Return the scores."""
         return self._scores
+
+    def ranks(self, direction: str, judgements: str) -> np.ndarray:
+        """Return the rank of the best ground truth of each query."""
+        return ranks_of(self._scores, self.split.judgements[judgements], direction).first
 
 
 def test_shares_are_of_the_wrong_first_answers_with_intervals() -> None:
@@ -210,9 +216,10 @@ def test_shares_are_of_the_wrong_first_answers_with_intervals() -> None:
             assert table.loc[kind, "share"] == pytest.approx(share, nan_ok=True)
             if len(kinds.errors):
                 assert table.loc[kind, "low"] <= share <= table.loc[kind, "high"]
-    images, captions, wrong = first_answers(run, "t2i")  # type: ignore[arg-type]
-    assert not wrong[::2].any()
-    assert (wrong == (split.own[captions] != images)).all()
+    errors = error_kinds([run]).errors  # type: ignore[list-item]
+    assert not set(errors["query"]) & set(split.caption_ids[::2])
+    own = dict(zip(split.caption_ids, (split.image_ids[row] for row in split.own), strict=True))
+    assert all(own[query] != answer for query, answer in zip(errors["query"], errors["answer"], strict=True))
 
 
 def test_data_without_a_truth_are_judged_by_their_captions() -> None:

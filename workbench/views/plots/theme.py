@@ -5,10 +5,8 @@ The background is transparent and the ink is a grey that contrasts with white an
 of one ramp from light to dark.
 """
 
-import sys
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -67,19 +65,6 @@ def figure(title: str, x: str = "", y: str = "", *, height: int = 380, width: in
         "width": width,
     }
     return go.Figure(layout=layout)
-
-
-@contextmanager
-def left_out_where_impossible(what: str) -> Iterator[None]:
-    """Leave out a figure that cannot be drawn from these data, with one sentence; the notebook goes on.
-
-    Args:
-        what: the figure shows, as the beginning of the sentence.
-    """
-    try:
-        yield
-    except ValueError as error:
-        sys.stdout.write(f"{what} is left out: {error}\n")
 
 
 def figure_with_panels(
