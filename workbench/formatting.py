@@ -81,11 +81,11 @@ def format_interval(
     alone = format_value(value, unit, sign=sign)
     if low is None or high is None or math.isnan(low) or math.isnan(high):
         return alone
-    show: Callable[[float, str], str] = _end if sign else format_value
+    show: Callable[[float, str], str] = _format_interval_end if sign else format_value
     return f"{alone} ({show(low, unit)} to {show(high, unit)})"
 
 
-def _end(value: float, unit: str) -> str:
+def _format_interval_end(value: float, unit: str) -> str:
     """Return an end of the interval of a difference, with up to two digits more where it would be shown as
     zero.
     """

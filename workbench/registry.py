@@ -401,7 +401,7 @@ def require_row(name: str, row: Any, count: int, least: int = 0) -> None:
     require(least <= row < count, f"{name} is {row}; the data have the rows 0 to {count - 1}")
 
 
-def _distance(error: Any) -> int:
+def _error_distance(error: Any) -> int:
     """Return how far a value is from what one branch of a union wants: a word among words is near, a type
     far.
     """
@@ -418,7 +418,7 @@ def describe_error(where: str, value: Any, errors: Sequence[Any]) -> Exception:
         value: what was checked.
         errors: what pydantic found wrong with it.
     """
-    first = min(errors, key=_distance)
+    first = min(errors, key=_error_distance)
     if first["type"] == "value_error":  # raised by a check of our own, which has said all
         return ValueError(*first["ctx"]["error"].args)
     if first["loc"][-1:] == ("[key]",):

@@ -97,7 +97,7 @@ class _Sentence:
         """Name nodes and give them attributes; yields the relations between them."""
         tree, places = self.tree, range(len(self.tree.words))
         for i in filter(lambda i: is_object(tree, i), places):
-            self.means[i] = [self._node(i)]
+            self.means[i] = [self._node_of_object(i)]
         for i in [i for i in places if tree.token(i) in known.pronouns]:
             if tree.deps[i] not in ("nummod", "det", "poss", "amod", "predet") and not is_inner(tree, i):
                 self.means[i] = self._nodes_of_pronoun(i, tree.token(i))
@@ -113,7 +113,7 @@ class _Sentence:
             ):
                 yield from self._relations_of(statement)
 
-    def _node(self, i: int) -> int:
+    def _node_of_object(self, i: int) -> int:
         """Return the node of an object: a new one, unless "the cat" is one that was told of before."""
         tree, named = self.tree, naming_noun(self.tree, i)
         label, attributes = name_of(tree, named), [a for _, a in attributes_of_noun(tree, i)]
@@ -168,7 +168,7 @@ class _Sentence:
             return [] if alone else sorted(barred & set(living)) or living or sorted(barred)
         if word == "one" and (whole := self.tree.phrases(i, "of")):
             # "one of the cats" is a cat
-            return self._nodes(whole)
+            return self._nodes_of_words(whole)
         if word in known.plural_pronouns | {"it"} and (owners := self._owners(i)):
             return owners
         free = [n for n in before if n not in barred] or before
@@ -193,7 +193,7 @@ class _Sentence:
         bare = self._nodes_where(lambda n: not n.is_named_by(known.clothes), things)
         return (bare or things or free)[:1] if word == "it" else []
 
-    def _nodes(self, words: Iterable[int]) -> list[int]:
+    def _nodes_of_words(self, words: Iterable[int]) -> list[int]:
         """Return the nodes that words mean."""
         return list(chain.from_iterable(self.means.get(word, ()) for word in words))
 
@@ -206,10 +206,10 @@ class _Sentence:
         above = tree.heads[noun]
         owner = tree.heads[above]
         if tree.deps[noun] == "dobj" and tree.verb_lemma(above) == "have":
-            return self._nodes(subjects(tree, above))
+            return self._nodes_of_words(subjects(tree, above))
         if tree.deps[noun] != "pobj" or tree.token(above) != "with":
             return []
-        return self._nodes([owner] if tree.is_noun(owner) else subjects(tree, owner))
+        return self._nodes_of_words([owner] if tree.is_noun(owner) else subjects(tree, owner))
 
     def _barred_nodes(self, i: int) -> set[int]:
         """Return what a pronoun cannot mean: the noun that its own preposition hangs on, or the subject of
@@ -218,16 +218,16 @@ class _Sentence:
         tree, above = self.tree, self.tree.heads[i]
         head = tree.heads[above] if tree.deps[i] == "pobj" else above
         doers = subjects(tree, head) if tree.is_verb(head) and tree.deps[i] not in SUBJECTS else []
-        return set(self._nodes([*described_nouns(tree, head), *doers]))
+        return set(self._nodes_of_words([*described_nouns(tree, head), *doers]))
 
     def _relations_of(self, statement: Statement) -> Iterator[tuple[int, str, int]]:
         """Yield a statement about words as relations of nodes, or as an attribute of them."""
         subject, says, thing = statement
-        for node in self._nodes([subject]):
+        for node in self._nodes_of_words([subject]):
             if thing is None:
                 self.nodes[node].attributes.append(says)
             else:
                 # Only who is alone in "each other" or "himself" can be related with itself.
-                meant = self._nodes([thing])
+                meant = self._nodes_of_words([thing])
                 itself = self.tree.token(thing) in known.reflexive and set(meant) == {node}
                 yield from ((node, says, n) for n in meant if n != node or itself)

@@ -15,7 +15,7 @@ MOVED = known.particles - LIT
 COMPLETED = {"fall": "asleep", "get": "ready"}
 CLIMBING = ("conj", "advcl", "xcomp", "ccomp", "pcomp", "dep", "parataxis", "acomp")
 # A preposition with the position of its last word, and the nouns it points at.
-Tie = tuple[str, int, list[int]]
+Preposition = tuple[str, int, list[int]]
 
 
 class Statement(NamedTuple):
@@ -134,19 +134,19 @@ def _is_negated(tree: Tree, verb: int) -> bool:
     return any(tree.token(c) in known.negations for c in tree.children_by(verb, "neg"))
 
 
-def ties(tree: Tree, *words: int) -> list[Tie]:
+def find_prepositions(tree: Tree, *words: int) -> list[Preposition]:
     """Return prepositions that hang on words, each joined with its own ("from behind"), and what they point
     at.
     """
     tags = ("IN", "TO", "RP", "RB", "JJ", "VBG", "RBR")
-    several: list[Tie] = []
+    several: list[Preposition] = []
     for child in tree.children_of_all(words, "prep", "dative", "agent", "prt"):
         if tree.tags[child] in tags or tree.words[child].kind == "preposition":
-            several += _ties_of(tree, child, "")
+            several += _prepositions_of(tree, child, "")
     return several
 
 
-def _ties_of(tree: Tree, i: int, before: str) -> Iterator[Tie]:
+def _prepositions_of(tree: Tree, i: int, before: str) -> Iterator[Preposition]:
     # "including bright colors"
     name = before + (tree.verb_lemma(i) if tree.tags[i] == "VBG" else tree.text(i))
     clauses = tree.children_by(i, "pcomp") if name in ("with", "without") else []
@@ -154,9 +154,9 @@ def _ties_of(tree: Tree, i: int, before: str) -> Iterator[Tie]:
     if things:
         yield name, i, things
     for child in tree.children_by(i, "prep"):
-        yield from _ties_of(tree, child, "" if things else f"{name} ")
+        yield from _prepositions_of(tree, child, "" if things else f"{name} ")
     for child in [c for c in tree.children_by(i, "conj") if tree.tags[c] == "IN"]:
-        yield from _ties_of(tree, child, "")
+        yield from _prepositions_of(tree, child, "")
 
 
 def statements_of_verb(tree: Tree, verb: int) -> Iterator[Statement]:
@@ -178,14 +178,14 @@ def statements_of_verb(tree: Tree, verb: int) -> Iterator[Statement]:
     for look, doer in product(_adjectives_of_doer(tree, verb), doers):
         yield from _statements_of_adjective(tree, look, doer, "")
     adverbs = tree.children_by(verb, "advmod", "prt")
-    tied = ties(
+    tied = find_prepositions(
         tree, verb, *adverbs, *(c for c in tree.children_by(verb, "acomp") if _completes_verb(tree, verb, c))
     )
     by = suffering and root not in known.settled
     agents = {position for _, position, _ in tied if by and tree.deps[position] == "agent"}
     for doer in doers:
         yield from (Statement(doer, name, thing) for thing in things)
-        yield from _statements_of_ties(doer, name, tied, agents)
+        yield from _statements_of_prepositions(doer, name, tied, agents)
     # not "looks like it works", "says it works": such verbs say nothing without what follows
     follows = [c for c in tree.children_by(verb, "ccomp", "acomp") if not _completes_verb(tree, verb, c)]
     if not (things or tied or follows or root == "have"):
@@ -207,7 +207,9 @@ def _is_about_a_thing(statement: Statement) -> bool:
     return statement.object is None or statement.says in ("with", "of")
 
 
-def _statements_of_ties(doer: int, name: str, tied: list[Tie], agents: set[int]) -> Iterator[Statement]:
+def _statements_of_prepositions(
+    doer: int, name: str, tied: list[Preposition], agents: set[int]
+) -> Iterator[Statement]:
     """Yield what a verb with its prepositions says of who does it; agents do it to them."""
     for tie, position, targets in tied:
         if position in agents:
@@ -247,7 +249,7 @@ def _statements_of_copula(tree: Tree, verb: int, doers: list[int]) -> Iterator[S
         looks += [*tree.children_by(look, "amod"), *_joined_adjectives(tree, look)]
     # "is up | in the air"
     moved = {c + 1: f"{tree.token(c)} " for c in tree.children_by(verb, "advmod") if tree.token(c) in MOVED}
-    places = ties(tree, verb, *tree.children_by(verb, "advmod"))
+    places = find_prepositions(tree, verb, *tree.children_by(verb, "advmod"))
     places = [(moved.get(at, "") + tie, at, things) for tie, at, things in places]
     for doer in doers or joined_nouns(tree, tree.children_by(verb, "attr", "dobj")):
         for look in looks:
@@ -277,7 +279,7 @@ def _statements_of_adjective(
     """
     adjective = tree.text(look)
     together, apart = list[Statement](), list[Statement]()
-    for tie, _, targets in ties(tree, look):
+    for tie, _, targets in find_prepositions(tree, look):
         loose = tie in known.placing and adjective not in known.engaged
         loose |= (tie == "with" and adjective not in known.busy) or adjective in known.colours
         words = tie if loose else f"{negated}{adjective} {tie}"
@@ -287,7 +289,7 @@ def _statements_of_adjective(
 
 def statements_of_noun(tree: Tree, noun: int) -> Iterator[Statement]:
     """Yield what the prepositions after a noun, and an owner before it, say."""
-    for tie, position, targets in ties(tree, noun):
+    for tie, position, targets in find_prepositions(tree, noun):
         if position > noun:
             # "fruits and vegetables | in a pot | on a table", hung on the first of them
             more = [n for n in joined_nouns(tree, [noun]) if noun < n < position]

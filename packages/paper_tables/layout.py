@@ -166,12 +166,13 @@ def read(grid: Mapping[str, Any], place: object = "table") -> Layout:
         columns[str(head)] = [keys] if isinstance(keys, str) else list(keys)
     for key in chain.from_iterable(columns.values()):
         MetricKey.parse(key)
-    parts = [_part(paper, number, entry, by, columns) for entry in section.get("printed") or ()]
+    parts = [_read_part(paper, number, entry, by, columns) for entry in section.get("printed") or ()]
     curves = {
-        str(head): _curve(grid, str(path), place) for head, path in (section.get("curves") or {}).items()
+        str(head): _parameter_by_row(grid, str(path), place)
+        for head, path in (section.get("curves") or {}).items()
     }
     derived = _derived_rows(grid, section.get("from") or {}, f"{place}: table.from")
-    part, rows = str(section.get("part", "")), _rows(grid, derived, parts, place)
+    part, rows = str(section.get("part", "")), _printed_row_names(grid, derived, parts, place)
     return Layout(paper, number, part, columns, parts, rows, curves, frozenset(sums), derived)
 
 
@@ -190,7 +191,7 @@ def _derived_rows(
     return out
 
 
-def _curve(grid: Mapping[str, Any], path: str, place: object) -> dict[str, float]:
+def _parameter_by_row(grid: Mapping[str, Any], path: str, place: object) -> dict[str, float]:
     """Return row -> the number that it sets a parameter to, of the rows that set it."""
     rows, numbers = grids.row_labels(grid), dict[str, float]()
     # what all rows share, a preset say, is no point of a curve
@@ -209,7 +210,7 @@ def _curve(grid: Mapping[str, Any], path: str, place: object) -> dict[str, float
     return numbers
 
 
-def _part(
+def _read_part(
     paper: str, number: str, entry: Mapping[str, Any], by: str, columns: Mapping[str, list[str]]
 ) -> Part:
     for key in entry:
@@ -266,7 +267,7 @@ def _printed_values(
     return rows.assign(**{by: rows[by] + ending}), remarks
 
 
-def _rows(
+def _printed_row_names(
     grid: Mapping[str, Any], derived: Iterable[str], parts: Sequence[Part], place: object
 ) -> dict[str, str | None]:
     """Return every row of the grid and those made from them with their printed names, both sides checked."""

@@ -59,7 +59,7 @@ def texts(table: Table) -> tuple[list[str], list[list[str]]]:
     rows = []
     for row in table.rows:
         if row.ours or any(row.printed in part.values for part in parts):
-            rows.append(_cells(row, table, parts, printed))
+            rows.append(_row_cells(row, table, parts, printed))
     wide = len(heads) - (not any(row[-1] for row in rows))  # nothing is to be said beside any row
     return heads[:wide], [row[:wide] for row in rows]
 
@@ -75,7 +75,7 @@ def tables_of_other_sets(table: Table) -> list[tuple[str, list[str], list[list[s
     for part in table.parts:
         if part.word == SAME:
             continue
-        names = _heads(part)
+        names = _table_heads(part)
         heads = ["row", *(f"{name}, {_as_printed(table, name)}" for name in names), "beside"]
         rows = []
         for row in table.rows:
@@ -115,7 +115,7 @@ def _as_printed(table: Table, head: str) -> str:
     return "printed x 100" if table.columns.get(head) == "correlation" else "printed"
 
 
-def _heads(part: Part) -> list[str]:
+def _table_heads(part: Part) -> list[str]:
     return list(dict.fromkeys(chain.from_iterable(part.values.values())))
 
 
@@ -123,11 +123,13 @@ def _printed_columns(table: Table, parts: Sequence[Part]) -> list[tuple[Part, st
     """Return every printed column of some parts of a table, with its part."""
     columns: list[tuple[Part, str]] = []
     for part in parts:
-        columns += [(part, head) for head in _heads(part)]
+        columns += [(part, head) for head in _table_heads(part)]
     return columns
 
 
-def _cells(row: Row, table: Table, parts: Sequence[Part], printed: Sequence[tuple[Part, str]]) -> list[str]:
+def _row_cells(
+    row: Row, table: Table, parts: Sequence[Part], printed: Sequence[tuple[Part, str]]
+) -> list[str]:
     own = dict.fromkeys(table.columns, "")
     own |= {
         name: format_interval(*row.values[name], table.columns[name]) for name in own if name in row.values
@@ -158,14 +160,14 @@ def markdown(table: Table) -> str:
     """
     heads, rows = texts(table)
     heading, names, told = differences(table)
-    below = [f"## {heading}", "", *_lines(names, told), ""] if told else []
+    below = [f"## {heading}", "", *_markdown_table(names, told), ""] if told else []
     for heading, names, lines in tables_of_other_sets(table):
-        below += [f"## {heading}", "", *_lines(names, lines), ""]
-    notes = [f"- {note}" for note in _notes(table)]
-    return "\n".join([f"# {table.title}", "", *_lines(heads, rows), "", *below, *notes, ""])
+        below += [f"## {heading}", "", *_markdown_table(names, lines), ""]
+    notes = [f"- {note}" for note in _all_notes(table)]
+    return "\n".join([f"# {table.title}", "", *_markdown_table(heads, rows), "", *below, *notes, ""])
 
 
-def _lines(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+def _markdown_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     """Return a table in Markdown."""
     lines = [heads, ["---"] * len(heads), *rows]
     body = []
@@ -187,11 +189,11 @@ def latex(table: Table) -> str:
         (
             "Measured here",
             ["row", "seeds", *own],
-            [_cells(row, table, table.parts, ()) for row in table.rows if row.ours],
+            [_row_cells(row, table, table.parts, ()) for row in table.rows if row.ours],
         )
     ]
     for part in table.parts:
-        names = _heads(part)
+        names = _table_heads(part)
         lines = []
         for row in table.rows:
             if cells := part.values.get(row.printed or ""):
@@ -202,8 +204,8 @@ def latex(table: Table) -> str:
     if rows:
         blocks.insert(1, (heading, names, rows))
     beside = {text: None for row in table.rows if (text := _comparison_sentence(row, table))}
-    notes = r"\\ ".join(map(_escape, [*_notes(table), *beside]))
-    caption = rf"\caption{{{_escape(table.title)}}}"
+    notes = r"\\ ".join(map(_escape_latex, [*_all_notes(table), *beside]))
+    caption = rf"\caption{{{_escape_latex(table.title)}}}"
     body = [_tabular(*block) for block in blocks]
     ending = [rf"\par\footnotesize {notes}", r"\end{table}", ""]
     return "\n".join([r"\begin{table}", caption, *body, *ending])
@@ -211,15 +213,15 @@ def latex(table: Table) -> str:
 
 def _tabular(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return one block of the table, made smaller where it is wider than the page."""
-    head, *body = (" & ".join(map(_escape, line[: len(heads)])) + r" \\" for line in [heads, *rows])
+    head, *body = (" & ".join(map(_escape_latex, line[: len(heads)])) + r" \\" for line in [heads, *rows])
     begin = rf"\begin{{tabular}}{{l{'r' * (len(heads) - 1)}}}"
-    title = rf"\par\textit{{{_escape(title)}}}\par"
+    title = rf"\par\textit{{{_escape_latex(title)}}}\par"
     narrow = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
     top = [title, narrow, begin, r"\toprule", head, r"\midrule"]
     return "\n".join([*top, *body, r"\bottomrule", r"\end{tabular}}"])
 
 
-def _escape(text: str) -> str:
+def _escape_latex(text: str) -> str:
     return "".join(LATEX.get(sign, sign) for sign in text)
 
 
@@ -243,7 +245,7 @@ def comma_separated(table: Table) -> str:
         for name, unit in table.columns.items():
             own += [_csv_value(value, unit) for value in row.values.get(name, (None,) * 3)]
         cells = (part.values.get(row.printed or "", {}).get(head, "") for part, head in printed)
-        compared = chain.from_iterable(_difference(apart.get((row.name, key))) for key in keys)
+        compared = chain.from_iterable(_difference_values(apart.get((row.name, key))) for key in keys)
         seeds = row.seeds if row.ours else ""
         lines.append([row.name, row.printed or "", seeds, *own, *cells, *compared])
     against = dict.fromkeys(f"{difference.label} from {difference.against}" for difference in apart.values())
@@ -257,7 +259,7 @@ def _csv_value(value: float | None, unit: str) -> float | str:
     return "" if value is None else display_value(value, unit)
 
 
-def _difference(difference: Difference | None) -> list[object]:
+def _difference_values(difference: Difference | None) -> list[object]:
     """Return a difference, the ends of its interval and its verdict; empty for what is not compared."""
     if difference is None:
         return [""] * 4
@@ -336,7 +338,7 @@ def draw_over_parameter(
     return fig.update_layout(height=360)
 
 
-def _notes(table: Table) -> list[str]:
+def _all_notes(table: Table) -> list[str]:
     lacking = [f"{label} ({why})" for label, why in table.missing.items()]
     return [*table.notes, *([f"Missing: {'; '.join(lacking)}."] if lacking else [])]
 
@@ -353,7 +355,7 @@ def write(table: Table, folder: Path | str) -> dict[str, Path]:
     """
     heads, rows = texts(table)
     drawn = curves(table)
-    about = {"title": table.title, "intro": "", "notes": _notes(table)}
+    about = {"title": table.title, "intro": "", "notes": _all_notes(table)}
     script, figure = (report.plotly_script(), report.figure_div(drawn, "curves")) if drawn else ("", "")
     heading, names, compared = differences(table)
     below = [{"heading": heading, "names": names, "rows": compared}] if compared else []

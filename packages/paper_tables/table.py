@@ -162,7 +162,7 @@ def make(
         by_row[row] = derived.derived_runs(how, by_row[how.arm], root, measure=measure)
         if by_row[how.arm] and not by_row[row]:
             missing[row] = "not measured; the grid with --skip-existing does it"
-    filled = _table(path.stem, layout, by_row, list(good.values()), _trained_runs(grid, by_row))
+    filled = _make_table(path.stem, layout, by_row, list(good.values()), _trained_runs(grid, by_row))
     return replace(filled, name=filled.name + _changes_ending(changes) + "_paper" * paper, missing=missing)
 
 
@@ -192,7 +192,7 @@ def _changes_ending(changes: Mapping[str, Any]) -> str:
     return plain if plain == "".join(changed) and len(plain) < MOST_SAID else f"_{runs.run_key(changes, '')}"
 
 
-def _table(
+def _make_table(
     name: str,
     layout: Layout,
     by_row: Mapping[str, Sequence[runs.Run]],
@@ -209,14 +209,16 @@ def _table(
     for row, several in by_row.items():
         numbers = {}
         for column, (head, place, keys) in columns.items():
-            numbers[column] = _mean(several, place, keys, total=head in layout.sums)
+            numbers[column] = _mean_interval(several, place, keys, total=head in layout.sums)
         filled.append(Row(row, layout.rows[row], len(several), numbers))
     printed = list(dict.fromkeys(chain.from_iterable(part.values for part in parts)))
     kind = "" if layout.number.startswith("Fig") else "Table "
     title = f"{layout.paper}, {kind}{layout.number}" if layout.paper else name
     title += f": {layout.part}" if layout.part else ""
     notes = (
-        _notes(layout, parts, columns, every) + _notes_on_gaps(columns, filled) + _notes_on_equal_rows(filled)
+        _table_notes(layout, parts, columns, every)
+        + _notes_on_gaps(columns, filled)
+        + _notes_on_equal_rows(filled)
     )
     notes += _notes_at_ceiling(columns, filled)
     single = [keys[0] for _, place, keys in columns.values() if len(keys) == 1 and not place]
@@ -246,14 +248,14 @@ def _with_place(part: Part, run: runs.Run) -> Part:
     return replace(part, word=OTHER if _why_not(part, run) else SAME)
 
 
-def _place(part: Part, run: runs.Run) -> str:
+def _place_of_part(part: Part, run: runs.Run) -> str:
     """Return the data set on which the part was measured, where it is not the run's own; else empty."""
     protocol = published.PROTOCOLS.get(part.on)
     return "" if protocol is None or protocol.data == run.results.get("dataset") else protocol.data
 
 
 def _why_not(part: Part, run: runs.Run) -> str:
-    elsewhere = _other_places(run, _place(part, run)) if _place(part, run) else []
+    elsewhere = _other_places(run, _place_of_part(part, run)) if _place_of_part(part, run) else []
     results = (elsewhere or [run.results])[0]
     split, data = {"images": 0, "captions": 0, **results.get("split", {})}, str(results.get("dataset", ""))
     images = int(split["images"])
@@ -270,7 +272,7 @@ def _other_places(run: runs.Run, place: str) -> list[dict[str, Any]]:
     return [results for results in run.evaluations.values() if place in ("", results.get("dataset"))]
 
 
-def _results(run: runs.Run, place: str, keys: Sequence[str]) -> Mapping[str, Any]:
+def _results_at_place(run: runs.Run, place: str, keys: Sequence[str]) -> Mapping[str, Any]:
     """Return the results of a run whose numbers hold all keys: its own where no place is asked for, else
     those of the first evaluation on other data that has them; nothing where none has.
     """
@@ -284,7 +286,7 @@ def _columns(layout: Layout, parts: Sequence[Part], good: Sequence[runs.Run]) ->
     already.
     """
     known = [(part, protocol.folds) for part in parts if (protocol := published.PROTOCOLS.get(part.on))]
-    places = [("", 1), *((_place(part, good[0]), folds) for part, folds in known)]
+    places = [("", 1), *((_place_of_part(part, good[0]), folds) for part, folds in known)]
     out, seen = dict[str, Source](), set[tuple[str, str, str]]()
     for place, number in dict.fromkeys(places):
         for head, keys in layout.columns.items():
@@ -300,15 +302,17 @@ def _columns(layout: Layout, parts: Sequence[Part], good: Sequence[runs.Run]) ->
 
 def _all_results(several: Sequence[runs.Run], place: str, keys: Sequence[str]) -> list[Mapping[str, Any]]:
     """Return the results of those runs that have all keys there."""
-    return [results for run in several if (results := _results(run, place, keys))]
+    return [results for run in several if (results := _results_at_place(run, place, keys))]
 
 
-def _average(metrics: Mapping[str, float], keys: Sequence[str]) -> float:
+def _mean_of_keys(metrics: Mapping[str, float], keys: Sequence[str]) -> float:
     return float(np.mean([metrics[key] for key in keys]))
 
 
-def _mean(several: Sequence[runs.Run], place: str, keys: Sequence[str], *, total: bool = False) -> Interval:
-    means = [_average(results["metrics"], keys) for results in _all_results(several, place, keys)]
+def _mean_interval(
+    several: Sequence[runs.Run], place: str, keys: Sequence[str], *, total: bool = False
+) -> Interval:
+    means = [_mean_of_keys(results["metrics"], keys) for results in _all_results(several, place, keys)]
     values = np.array(means) * (len(keys) if total else 1)
     if not len(values):
         return None, None, None
@@ -376,7 +380,7 @@ def rows_in_order(rows: Sequence[Row], printed: Sequence[str]) -> list[Row]:
     return out
 
 
-def _notes(
+def _table_notes(
     layout: Layout, parts: Sequence[Part], columns: Mapping[str, Source], good: Sequence[runs.Run]
 ) -> list[str]:
     """Return what is to be known beside the numbers."""
@@ -401,8 +405,10 @@ def _notes(
     reasons = {part.heading: _why_not(part, good[0]) for part in parts}
     out += [f"{heading}: {reason}." for heading, reason in reasons.items() if reason]
     configs = [config for run in good if (config := runs.load(run.folder / runs.CONFIG))]
-    out += [_budget(configs)] if configs else []
-    encoders = {f"{_encoder(config, 'image')} and {_encoder(config, 'text')}" for config in configs}
+    out += [_describe_budget(configs)] if configs else []
+    encoders = {
+        f"{_describe_encoder(config, 'image')} and {_describe_encoder(config, 'text')}" for config in configs
+    }
     out += [f"Encoders here: {'; '.join(sorted(encoders))}."] if encoders else []
     out += [f"Printed: {published.COMPARABLE[layout.paper]}."] if parts else []
     codes = {run.env.get("code") for run in good}
@@ -413,7 +419,7 @@ def _notes_on_other_data(columns: Mapping[str, Source], good: Sequence[runs.Run]
     """Return which columns were measured on other data than the runs' own, or by chains of captions."""
     own, where = good[0].results.get("dataset", ""), dict[str, list[str]]()
     for column, (_, place, keys) in columns.items():
-        results = next((measured for run in good if (measured := _results(run, place, keys))), {})
+        results = next((measured for run in good if (measured := _results_at_place(run, place, keys))), {})
         split = {"name": "", "images": 0, "captions": 0, **results.get("split", {})}
         chains = MetricKey.parse(keys[0]).judgements == "chains"
         if results.get("dataset", own) != own:
@@ -471,7 +477,7 @@ def _notes_at_ceiling(columns: Mapping[str, Source], rows: Sequence[Row]) -> lis
     return out
 
 
-def _budget(configs: Sequence[Mapping[str, Any]]) -> str:
+def _describe_budget(configs: Sequence[Mapping[str, Any]]) -> str:
     images = sorted({int(config.get("train_images", 0)) for config in configs})
     epochs = sorted({int(config.get("epochs", 0)) for config in configs})
     shares = sorted({float(options_of(config.get("data")).get("share") or 1) for config in configs})
@@ -490,7 +496,7 @@ def _budget(configs: Sequence[Mapping[str, Any]]) -> str:
     )
 
 
-def _encoder(config: Mapping[str, Any], side: str) -> str:
+def _describe_encoder(config: Mapping[str, Any], side: str) -> str:
     encoder = config.get(f"{side}_encoder", "")
     name = str(name_of(encoder))
     features = config.get("features") if side == "image" else options_of(encoder).get("features")

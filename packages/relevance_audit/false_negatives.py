@@ -77,9 +77,9 @@ def candidates(
     """
     labels = split.judgements["own"] if labels is None else labels
     _require_free_names(scores, [labels, *by.values()], by)
-    table = pd.concat([_errors(scores, labels, k, side) for side in directions], ignore_index=True)
+    table = pd.concat([_first_errors(scores, labels, k, side) for side in directions], ignore_index=True)
     images, captions = table["image_row"].to_numpy(), table["caption_row"].to_numpy()
-    grades = {name: _grades(judged, images, captions) for name, judged in by.items()}
+    grades = {name: _grades_of_pairs(judged, images, captions) for name, judged in by.items()}
     relevant = {name: grades[name] >= judged.relevant_from for name, judged in by.items()}
     right = pd.DataFrame(relevant, index=table.index, dtype=bool)
     image_ids = np.array(split.image_ids, dtype=object)
@@ -90,7 +90,7 @@ def candidates(
     return table[list(COLUMNS)].assign(**grades)
 
 
-def _grades(judged: Judgements, images: Rows, captions: Rows) -> Array:
+def _grades_of_pairs(judged: Judgements, images: Rows, captions: Rows) -> Array:
     """Return grades of pairs; NaN where nobody judged them, also since neither of the two was asked and the
     pair is not listed.
     """
@@ -112,7 +112,7 @@ def _require_free_names(scores: Array, judged: Sequence[Judgements], by: Mapping
         )
 
 
-def _errors(scores: Array, labels: Judgements, k: int, direction: Direction) -> pd.DataFrame:
+def _first_errors(scores: Array, labels: Judgements, k: int, direction: Direction) -> pd.DataFrame:
     turned = direction == "t2i"
     rows, queries = (scores.T, labels.caption_queries) if turned else (scores, labels.image_queries)
     values, items = best_items(rows, min(k, rows.shape[1]))
@@ -203,7 +203,9 @@ def false_negatives_in_batches(
     rows = []
     for size in sizes:
         drawn = chain.from_iterable(draw_batches(number, size) for number in count())
-        table = pd.DataFrame(_shares(captions, own, truth, scores) for captions in islice(drawn, batches))
+        table = pd.DataFrame(
+            _batch_shares(captions, own, truth, scores) for captions in islice(drawn, batches)
+        )
         expected = _expected_shares(size, *counted) if counted else {}
         # batches are drawn, and a batch has one value
         resamples = Draws(np.arange(len(table)), len(table), rounds, seed)
@@ -220,7 +222,7 @@ def _epoch_batches(own: Rows, seed: int, number: int, size: int) -> list[Rows]:
     return epoch_batches(own, size=size, captions_per_image=1, seed=seed, number=number)
 
 
-def _shares(captions: Rows, own: Rows, truth: Judgements, scores: Array | None) -> dict[str, float]:
+def _batch_shares(captions: Rows, own: Rows, truth: Judgements, scores: Array | None) -> dict[str, float]:
     images = np.unique(own[captions])
     negative = images[:, None] != own[captions]
     false = negative & (truth.take(images, captions) >= truth.relevant_from)

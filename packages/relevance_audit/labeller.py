@@ -98,7 +98,7 @@ class Labeller(anywidget.AnyWidget):
         self.pairs = list(zip(self.table["image"], self.table["caption"], strict=True))
         self.position = self._next_unlabelled(0)
         self.on_msg(lambda _, message, __: self.answer(message))
-        self._show("")
+        self._show_candidate("")
 
     def answer(self, message: dict[str, Any]) -> None:
         """Do what a key or button asks for; what cannot be saved is said on the screen. ``message``: ``{"do":
@@ -115,16 +115,16 @@ class Labeller(anywidget.AnyWidget):
                 self.position = min(max(at + int(message["by"]), 0), len(self.pairs) - 1)
             elif do == "open":
                 self.position = self._next_unlabelled(at + 1)
-                status = "" if self._counts()["open"] else DONE
+                status = "" if self._label_counts()["open"] else DONE
         except OSError as error:
             status = f"not saved: {error}"
-        self._show(status)
+        self._show_candidate(status)
 
     def _save_label(self, at: int, label: str) -> str:
         if self.labels.label_of(*self.pairs[at]) != label:
             self.labels.add(*self.pairs[at], label)
         self.position = self._next_unlabelled(at)
-        return f"saved: {label}" if self._counts()["open"] else f"saved: {label}; {DONE}"
+        return f"saved: {label}" if self._label_counts()["open"] else f"saved: {label}; {DONE}"
 
     def _undo_label(self) -> str:
         if (last := self.labels.undo()) is None:
@@ -141,17 +141,17 @@ class Labeller(anywidget.AnyWidget):
         order = [(start + step) % size for step in range(size)]
         return next((at for at in order if self.pairs[at] not in known), min(start, size - 1))
 
-    def _counts(self) -> dict[str, int]:
+    def _label_counts(self) -> dict[str, int]:
         known = self.labels.own_labels()
         labels = [known.get(pair, "open") for pair in self.pairs]
         return {name: labels.count(name) for name in (*LABELS, "open")}
 
-    def _show(self, status: str) -> None:
+    def _show_candidate(self, status: str) -> None:
         pair, row = self.pairs[self.position], self.table.iloc[self.position]
         view = candidate_card(self.split, row, self.labels.label_of(*pair), grades=self.grades)
         view |= {"image": data_uri(view["image"], 320), "own_image": data_uri(view["own_image"], 96)}
         view |= {"at": self.position, "total": len(self.pairs), "image_id": pair[0]}
-        view |= {"counts": self._counts(), "status": status, "annotator": self.labels.annotator}
+        view |= {"counts": self._label_counts(), "status": status, "annotator": self.labels.annotator}
         self.view = view
 
     def sheet(self, most: int = SHEET) -> str:

@@ -219,7 +219,7 @@ class Symbolic(RelevanceMaker):
     def fit(self, captions: Sequence[str], own: Rows) -> Self:
         """Learn how many images state what, and the n-grams of CIDEr-D."""
         own, images = image_rows(self.name, len(captions), own, None)
-        statements = self._unite_statements(self._read(captions), own, images)
+        statements = self._unite_statements(self._read_statements(captions), own, images)
         self.documents = len(np.unique(own))
         number = Counter(chain.from_iterable(statements))
         # a statement of one image weighs as much as one of none, so it need not be kept
@@ -251,12 +251,12 @@ class Symbolic(RelevanceMaker):
         """
         require(self.documents, "symbolic: no weights yet; call fit(captions, own) first")
         own, images = image_rows(self.name, len(references), own, images)
-        truth = self._read(references)
-        stated = truth if hypotheses is references else self._read(hypotheses)
+        truth = self._read_statements(references)
+        stated = truth if hypotheses is references else self._read_statements(hypotheses)
         cider = Cider(tokens="words").restore(self.ngrams).compare(hypotheses, references, own, images)
         return SymbolicRelevance(self, stated, self._unite_statements(truth, own, images), cider)
 
-    def _read(self, captions: Sequence[str]) -> list[Statements]:
+    def _read_statements(self, captions: Sequence[str]) -> list[Statements]:
         self.parser = self.parser or package_parser()
         return [self._reader.statements(graph) for graph in self.parser(captions)]
 

@@ -53,7 +53,9 @@ _SHAPES: dict[str, tuple[int, int, Callable[[Image.Image, Points, list[int], int
 _LENGTHS = {"round": (0,), "arc": (0,), "line": (0,)}
 
 
-def _place(name: str, numbers: list[int], size: tuple[int, int], edge: int) -> tuple[Points, list[int]]:
+def _scale_to_pixels(
+    name: str, numbers: list[int], size: tuple[int, int], edge: int
+) -> tuple[Points, list[int]]:
     """Return points in pixels, and the numbers that are not points (lengths in pixels, angles as they
     are).
     """
@@ -90,7 +92,7 @@ def margin(side: int) -> int:
 
 
 @lru_cache(maxsize=1024)
-def _form(noun: str, size: tuple[int, int], layer: str, side: int) -> tuple[Image.Image, ...]:
+def _pictogram_layers(noun: str, size: tuple[int, int], layer: str, side: int) -> tuple[Image.Image, ...]:
     """Return a pictogram with its outline, without colours: which paint is where, where the main one is, and
     the shade, all ``FINE`` times too large; and the outer edge.
     """
@@ -99,7 +101,9 @@ def _form(noun: str, size: tuple[int, int], layer: str, side: int) -> tuple[Imag
     where = Image.new("L", (size[0] * FINE + 2 * edge, size[1] * FINE + 2 * edge))
     for line in {"all": back + front, "back": back, "front": front}[layer].strip().splitlines():
         name, paint, *words = line.split()
-        points, numbers = _place(name, [int(w) for w in words], (size[0] * FINE, size[1] * FINE), edge)
+        points, numbers = _scale_to_pixels(
+            name, [int(w) for w in words], (size[0] * FINE, size[1] * FINE), edge
+        )
         _SHAPES[name][2](where, points, numbers, _PAINTS.index(paint))
     drawn = where.point([0] + [255] * 255)
     outlined = _grow_mask(drawn, side * FINE // 200)
@@ -136,7 +140,7 @@ def sprite(
     if flipped:
         return sprite(looks, size, layer, False, side).transpose(Image.Transpose.FLIP_LEFT_RIGHT)
     noun, colour, pattern = looks
-    paint, main, shade, alpha = _form(noun, size, layer, side)
+    paint, main, shade, alpha = _pictogram_layers(noun, size, layer, side)
     body, white = COLOURS[colour], (255, 255, 255)
     paints = _FIXED | {
         "main": body,

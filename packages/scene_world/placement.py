@@ -229,7 +229,7 @@ def make_scene(dice: Dice) -> Scene:
     """Return one random scene; layouts with too little room or with a doubtful relation are thrown again."""
     while True:
         scene = _try_scene(dice)
-        if scene is not None and not any(NEAR < gap < FAR for _, _, gap in _pairs(scene)):
+        if scene is not None and not any(NEAR < gap < FAR for _, _, gap in _neighbour_pairs(scene)):
             return scene
 
 
@@ -241,7 +241,7 @@ def _gap(a: Thing, b: Thing) -> int:
     return max(b.box[0] - a.box[2], apart + FAR // 2 if a.row == "air" else 0)
 
 
-def _pairs(scene: Scene) -> list[tuple[int, int, int]]:
+def _neighbour_pairs(scene: Scene) -> list[tuple[int, int, int]]:
     """Return pairs of things in neighbouring columns and the same row, with the gap between them."""
     pairs = []
     for (i, a), (j, b) in product(enumerate(scene.things), repeat=2):
@@ -253,7 +253,7 @@ def _pairs(scene: Scene) -> list[tuple[int, int, int]]:
 def relations(scene: Scene) -> tuple[tuple[int, str, int], ...]:
     """Return every relation that holds between two things of a scene, converses included, sorted."""
     one_way = set(scene.links)
-    one_way |= {(i, "next to", j) for i, j, gap in _pairs(scene) if gap <= NEAR}
+    one_way |= {(i, "next to", j) for i, j, gap in _neighbour_pairs(scene) if gap <= NEAR}
     columns = [thing.column for thing in scene.things]
     for i, j in permutations(range(len(columns)), 2):
         if columns[i] < columns[j]:

@@ -96,7 +96,8 @@ def fold_graph(graph: SceneGraph) -> SceneGraph:
     objects = tuple(_OBJECTS.get(name, name) for name in names)
     looks = ((node, _LOOKS.get(look, look)) for node, look in words)
     ties = (
-        (subject, _tie(_plain_text(tie), objects[thing]), thing) for subject, tie, thing in graph.relations
+        (subject, _relation_text(_plain_text(tie), objects[thing]), thing)
+        for subject, tie, thing in graph.relations
     )
     return SceneGraph(objects, tuple(looks), tuple(ties))
 
@@ -106,7 +107,7 @@ def _plain_text(word: str) -> str:
     return " ".join(word.lower().split())
 
 
-def _tie(relation: str, thing: str) -> str:
+def _relation_text(relation: str, thing: str) -> str:
     verb, _, rest = relation.partition(" ")
     place = rest if verb in _STAYING else relation
     tie = _TIES.get(place, place)

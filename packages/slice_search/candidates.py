@@ -206,12 +206,12 @@ def combine(
     belongs = sparse.csr_array((np.ones(size[0]), (np.arange(size[0]), image_rows)), shape=size)
     every = np.array([condition.mask for condition in conditions], dtype=bool).reshape(-1, size[0])
     large = _large_enough(every, belongs, minimum)
-    chosen = _distinct([row for row in range(len(conditions)) if large[row]], every)
+    chosen = _distinct_rows([row for row in range(len(conditions)) if large[row]], every)
     masks = every[chosen]
     labels: list[tuple[str, ...]] = [(conditions[row].label,) for row in chosen]
     parents: list[tuple[int, ...]] = [()] * len(chosen)
     if pairs:
-        crossed = _pairs([conditions[row] for row in chosen], masks, belongs, minimum)
+        crossed = _crossed_pairs([conditions[row] for row in chosen], masks, belongs, minimum)
         labels += [(*labels[first], *labels[second]) for first, second in crossed]
         parents += crossed
         masks = np.concatenate([masks, *[masks[[a]] & masks[[b]] for a, b in crossed]])
@@ -225,7 +225,7 @@ def _large_enough(masks: Mask, belongs: sparse.csr_array, minimum: int) -> Mask:
     return np.asarray((inside >= minimum) & (outside >= minimum))
 
 
-def _distinct(rows: Sequence[int], masks: Mask) -> list[int]:
+def _distinct_rows(rows: Sequence[int], masks: Mask) -> list[int]:
     """Return one row of those that cut the queries alike: of two sides the smaller one, else the first."""
     chosen: dict[bytes, int] = {}
     for row in rows:
@@ -237,7 +237,7 @@ def _distinct(rows: Sequence[int], masks: Mask) -> list[int]:
     return sorted(chosen.values())
 
 
-def _pairs(
+def _crossed_pairs(
     conditions: Sequence[Condition], masks: Mask, belongs: sparse.csr_array, minimum: int
 ) -> list[tuple[int, ...]]:
     """Return the pairs of conditions that are crossed, the largest first."""

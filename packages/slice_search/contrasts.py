@@ -131,14 +131,14 @@ def _drawn_from_all(
     pairs = max(1.0, float((all_counts * (all_counts - 1)).sum()))
     square = float((centred**2).mean()) if len(values) else 0.0
     shared = max(0.0, float((by_image**2).sum() - (centred**2).sum()) / pairs)
-    inverse, inverse_rest = _inverse(slice_side.queries), _inverse(rest_side.queries)
+    inverse, inverse_rest = _inverse_or_zero(slice_side.queries), _inverse_or_zero(rest_side.queries)
     weights = slice_side.counts * inverse[:, None] - rest_side.counts * inverse_rest[:, None]
     independent = square * (inverse + inverse_rest)
     between = (weights**2).sum(axis=1) - inverse - inverse_rest
     variance = np.maximum(independent + shared * between, 0.0)
     third = float((centred**3).mean()) if len(values) else 0.0
-    skewness = third * (inverse**2 - inverse_rest**2) * _inverse(independent) ** 1.5
-    together = np.maximum(1.0, variance * _inverse(independent))
+    skewness = third * (inverse**2 - inverse_rest**2) * _inverse_or_zero(independent) ** 1.5
+    together = np.maximum(1.0, variance * _inverse_or_zero(independent))
     return variance, skewness * np.sqrt(together)
 
 
@@ -171,12 +171,12 @@ class _Side:
         self.counts = counts
         self.queries = counts.sum(axis=1)
         self.images = (counts > 0).sum(axis=1)
-        inverse = _inverse(self.queries)
+        inverse = _inverse_or_zero(self.queries)
         self.mean = np.where(self.queries > 0, sums.sum(axis=1) * inverse, np.nan)
         self.shares = (sums - np.nan_to_num(self.mean)[:, None] * counts) * inverse[:, None]
-        self.variance = (self.shares**2).sum(axis=1) * self.images * _inverse(self.images - 1)
+        self.variance = (self.shares**2).sum(axis=1) * self.images * _inverse_or_zero(self.images - 1)
         # images with many queries weigh more, so that there are fewer in effect
-        effective = self.queries**2 * _inverse((counts**2).sum(axis=1))
+        effective = self.queries**2 * _inverse_or_zero((counts**2).sum(axis=1))
         self.free = np.maximum(effective - 1, 1.0)
 
 
@@ -185,10 +185,10 @@ def _degrees_of_freedom(first: _Side, second: _Side) -> Values:
     parts = first.variance**2 / first.free + second.variance**2 / second.free
     together = (first.variance + second.variance) ** 2
     least = np.minimum(first.free, second.free)
-    return np.asarray(np.where(parts > 0, together * _inverse(parts), least))
+    return np.asarray(np.where(parts > 0, together * _inverse_or_zero(parts), least))
 
 
-def _inverse(numbers: Values | Rows) -> Values:
+def _inverse_or_zero(numbers: Values | Rows) -> Values:
     """Return ``1 / numbers``, and 0 where a number is not positive."""
     return np.asarray(np.where(numbers > 0, 1.0 / np.where(numbers > 0, numbers, 1), 0.0))
 

@@ -107,11 +107,11 @@ def is_scene(name: str) -> bool:
     >>> is_scene("snow"), is_scene("sunset"), is_scene("castle")
     (True, True, False)
     """
-    return not set(SCENES.values()).isdisjoint(_broader(name, "noun"))
+    return not set(SCENES.values()).isdisjoint(_broader_words(name, "noun"))
 
 
 @cache
-def _broader(name: str, kind: PartOfSpeech) -> frozenset[str]:
+def _broader_words(name: str, kind: PartOfSpeech) -> frozenset[str]:
     """Return the most frequent meaning of a word and all that is broader, and the word."""
     lexicon = shipped_lexicon()
     return frozenset({name, *lexicon.broader_synsets(lexicon.meanings(name, kind)[:1])})
@@ -121,7 +121,7 @@ def _broader(name: str, kind: PartOfSpeech) -> frozenset[str]:
 def _is_a(name: str, broader: str, kind: PartOfSpeech) -> bool:
     """Return whether a word means another one or something narrower."""
     meanings = shipped_lexicon().synsets(broader, kind)[:1] or [broader]
-    return broader in _broader(name, kind) or meanings[0] in _broader(name, kind)
+    return broader in _broader_words(name, kind) or meanings[0] in _broader_words(name, kind)
 
 
 class GroundTruth:

@@ -65,7 +65,7 @@ def test_features_are_what_the_network_says_of_each_image_alone(tiny, tmp_path):
 
 def test_features_are_read_from_the_cache_the_second_time(tiny, tmp_path, monkeypatch):
     first = np.array(extract(photographs(), tiny, cache=tmp_path / "cache"))
-    monkeypatch.setattr(backbones, "_write", None)
+    monkeypatch.setattr(backbones, "_write_features", None)
     assert np.array_equal(extract(photographs(), tiny, cache=tmp_path / "cache"), first)
 
 

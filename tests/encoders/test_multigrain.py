@@ -196,11 +196,11 @@ def test_the_base_is_frozen_where_it_guides_and_trains_where_a_copy_does():
 
 def test_a_copy_stays_what_the_base_was(batch):
     encoder = towers(guide="copy").eval()
-    before = encoder._side("image", batch)[1]
+    before = encoder._side_features("image", batch)[1]
     with torch.no_grad():
         for parameter in encoder.base.parameters():
             parameter.mul_(1.1)
-    assert torch.equal(encoder._side("image", batch)[1], before)
+    assert torch.equal(encoder._side_features("image", batch)[1], before)
     assert not torch.equal(encoder.base.image.encode_images(batch).mean, before)
 
 
@@ -209,7 +209,7 @@ def test_word_vectors_that_are_learnt_guide_by_their_mean_and_learn_nothing_from
     encoder = made(text_base_options={"vocabulary": words, "word_dim": 7, "embed_dim": 8, "layer": "linear"})
     ids, table = batch.signals["tokens"], encoder.base.text.words.weight
     means = [table[row[row != 0]].mean(0) for row in ids]
-    guide = encoder.train()._side("text", batch)[1]
+    guide = encoder.train()._side_features("text", batch)[1]
     torch.testing.assert_close(guide, torch.nn.functional.normalize(torch.stack(means), dim=1))
     assert not guide.requires_grad
 
@@ -222,7 +222,9 @@ def test_regions_and_words_may_be_guided_by_frozen_towers(batch):
     wanted = encoders.member("multigrain").text_features(**{**REGIONS, "guide": "towers"})
     assert set(wanted) == {"tokens", "word_features"}
     pretrained = encoders.load("towers").eval()
-    torch.testing.assert_close(encoder._side("image", batch)[1], pretrained.encode_images(batch).mean)
+    torch.testing.assert_close(
+        encoder._side_features("image", batch)[1], pretrained.encode_images(batch).mean
+    )
     assert encoder.encode_images(batch).mean.shape == (3, 8)
     assert encoder.encode_texts(batch).parts.shape == (4, 5, 8)
 
@@ -241,7 +243,7 @@ def test_every_trainable_parameter_is_in_one_group():
 def test_the_arms_of_the_ablation_differ_only_in_what_they_fuse(batch, branches, pooling):
     encoder = made(fusion={"branches": branches, "pooling": pooling}).eval()
     out = encoder.encode_images(batch)
-    local, mask, guide = encoder.image_grain.local_features(*encoder._side("image", batch))
+    local, mask, guide = encoder.image_grain.local_features(*encoder._side_features("image", batch))
     if branches == "global":
         torch.testing.assert_close(out.mean, torch.nn.functional.normalize(guide, dim=1))
     if branches == "local" and pooling == "mean":

@@ -34,7 +34,7 @@ def open_clip_tokenizer(model: str, context_length: int | None = None) -> Any:
     import open_clip  # slow to import
 
     if model.endswith(".json"):
-        return _from_json(expand_home(model), context_length)
+        return _tokenizer_from_json(expand_home(model), context_length)
     if ":" not in model:
         require_known("tokens: no open_clip model", model, open_clip.list_models(), ValueError)
     place = model.removeprefix(LOCAL)
@@ -47,7 +47,7 @@ def open_clip_tokenizer(model: str, context_length: int | None = None) -> Any:
         return open_clip.get_tokenizer(model, context_length=context_length)
 
 
-def _from_json(file: Path, context_length: int | None) -> Any:
+def _tokenizer_from_json(file: Path, context_length: int | None) -> Any:
     from open_clip.tokenizer import HFTokenizer, SimpleTokenizer  # slow to import
 
     content = read_options(file)
@@ -61,7 +61,7 @@ def _from_json(file: Path, context_length: int | None) -> Any:
             file, "names options that open_clip's tokenizer does not take", TypeError, AssertionError
         ):
             return SimpleTokenizer(context_length=length, **options)
-    source = _source(file.parent, name)
+    source = _tokenizer_source(file.parent, name)
     what = f"names the tokenizer {source}, which cannot be read"
     with reading_errors(file, what, TypeError, AssertionError), hub_access(source):
         return HFTokenizer(
@@ -69,7 +69,7 @@ def _from_json(file: Path, context_length: int | None) -> Any:
         )
 
 
-def _source(folder: Path, name: str) -> str:
+def _tokenizer_source(folder: Path, name: str) -> str:
     """Return where the tokenizer of a configuration lies: beside it, on a path from there, or on the hub."""
     if any((folder / saved).is_file() for saved in SAVED):
         return str(folder)

@@ -138,7 +138,7 @@ def explain(name: str) -> list[str]:
         near = key.metric
         if name not in metrics.names() and near in metrics.names():
             wanted, about = near, _key_lines(key, metrics.member(near))
-    pages = [_member_page(registry, wanted, member) for registry, member in _members(wanted)]
+    pages = [_member_page(registry, wanted, member) for registry, member in _members_named(wanted)]
     with suppress(FileNotFoundError):
         pages.append(_preset_lines(library.find_file(name, "configuration")))
     if pages:
@@ -178,7 +178,7 @@ def _option_lines(name: str) -> Iterator[str]:
         yield f"{path}: option"
         alike: dict[tuple[str, str], list[str]] = {}
         for member, kind in members.items():
-            for own, default, text in _options(kind):
+            for own, default, text in _option_texts(kind):
                 if own == option:
                     alike.setdefault((_option_with_default(own, default), text), []).append(member)
         for (assigned, text), names in alike.items():
@@ -299,7 +299,7 @@ def _key_lines(key: MetricKey, metric: Any) -> list[str]:
     return [*textwrap.wrap(f"{key}: {'; '.join(filter(None, parts))}", WIDTH, subsequent_indent="  "), ""]
 
 
-def _members(name: str) -> Iterator[tuple[str, Any]]:
+def _members_named(name: str) -> Iterator[tuple[str, Any]]:
     """Yield the registries that have a name, with what it stands for there."""
     for registry in KINDS:
         menu = import_module(f"workbench.{registry}")
@@ -318,7 +318,7 @@ def _member_page(registry: str, name: str, member: Any) -> Iterator[str]:
         item = paragraph.startswith("- ")
         yield from [] if item else [""]
         yield from textwrap.wrap(paragraph, WIDTH, subsequent_indent="  " * item)
-    options = list(_options(member))
+    options = list(_option_texts(member))
     yield from ("", "Options:") if options else ("",)
     for option, default, about in options:
         yield f"  {_option_with_default(option, default)}"
@@ -329,14 +329,14 @@ def _member_page(registry: str, name: str, member: Any) -> Iterator[str]:
     end = {
         "Recipe on the synthetic scenes": recipe,
         "Reads": describe_needs(registry, member),
-        "File": _file(member),
+        "File": _file_of_member(member),
     }
     for title, content in end.items():
         text = f"{title}: {content}" if content else ""
         yield from textwrap.wrap(text, WIDTH, subsequent_indent="  ")
 
 
-def _options(kind: Callable[..., Any], prefix: str = "") -> Iterator[tuple[str, Any, str]]:
+def _option_texts(kind: Callable[..., Any], prefix: str = "") -> Iterator[tuple[str, Any, str]]:
     """Yield name, default and text of every option, those of a group of options after it."""
     owners = inspect.getmro(kind) if inspect.isclass(kind) else (kind,)
     texts = [arg_entries(inspect.getdoc(owner) or "") for owner in owners]
@@ -347,7 +347,7 @@ def _options(kind: Callable[..., Any], prefix: str = "") -> Iterator[tuple[str, 
             yield f"{prefix}{option}", parameter.default, about
             for mark in getattr(hints.get(option), "__metadata__", ()):
                 if isinstance(mark, Group):
-                    yield from _options(mark.kind, f"{prefix}{option}.")
+                    yield from _option_texts(mark.kind, f"{prefix}{option}.")
 
 
 def arg_entries(doc: str) -> dict[str, str]:
@@ -365,21 +365,21 @@ def arg_entries(doc: str) -> dict[str, str]:
     return texts
 
 
-def _module(member: Any) -> Any:
+def _module_of_member(member: Any) -> Any:
     """Return the file that makes a member; a metric that is one of several stands where its function does."""
     function = getattr(member, "values_of", None)
     is_own = inspect.isfunction(function) and function.__name__ != "values_of"
     return inspect.getmodule(function if is_own else member)
 
 
-def _file(member: Any) -> str:
-    module = _module(member)
+def _file_of_member(member: Any) -> str:
+    module = _module_of_member(member)
     inside = "/__init__" if hasattr(module, "__path__") else ""
     return f"{module.__name__.replace('.', '/')}{inside}.py"
 
 
 def _file_docstring(member: Any) -> str:
-    about = getattr(member, "about", "") or inspect.getdoc(_module(member)) or ""
+    about = getattr(member, "about", "") or inspect.getdoc(_module_of_member(member)) or ""
     return READS_WITH.sub("", about)
 
 

@@ -42,7 +42,7 @@ def run_lines(run: store.Run, *, every: bool) -> list[str]:
     head = [_head_lines(run), *labels, *_first_lines(arms, every, 2)]
     if run.status not in ("ok", "unwatched"):
         head += ["run failed; results may be incomplete. Rerun with the same command."]
-    settings = align_columns((f"  {name}", value) for name, value in _settings(run, every).items())
+    settings = align_columns((f"  {name}", value) for name, value in _shown_settings(run, every).items())
     lines = [*(settings if every else cut_lines(_first_lines(settings, every, PARAMETERS)))]
     lines += number_lines(run.results, every=every, most=NUMBERS) + training_lines(run.results)
     if every:
@@ -70,7 +70,7 @@ def _first_lines(lines: list[str], every: bool, most: int) -> list[str]:
     return [*lines[: most - 1], f"  and {len(lines) - most + 1} more; --all shows them"]
 
 
-def _settings(run: store.Run, every: bool) -> dict[str, Any]:
+def _shown_settings(run: store.Run, every: bool) -> dict[str, Any]:
     """Return the parameters to show: of an evaluation all, else those that were given or are not the
     defaults.
     """
@@ -85,7 +85,7 @@ def _settings(run: store.Run, every: bool) -> dict[str, Any]:
     if every:
         return typed_settings(params)
     given = store.load(run.folder / store.GIVEN) or params
-    usual = _defaults(run) if len(given) > PARAMETERS else {}
+    usual = _default_values(run) if len(given) > PARAMETERS else {}
     shown = {name: params[name] for name in IDENTITY if name in params}
     for name, value in given.items():
         if name not in usual or value != usual[name]:
@@ -93,7 +93,7 @@ def _settings(run: store.Run, every: bool) -> dict[str, Any]:
     return {name: value for name, value in typed_settings(shown).items() if value not in ("", [], None)}
 
 
-def _defaults(run: store.Run) -> dict[str, Any]:
+def _default_values(run: store.Run) -> dict[str, Any]:
     """Return the values that a run has without being given any: those of its notebook, or of a
     configuration.
     """

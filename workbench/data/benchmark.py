@@ -288,7 +288,7 @@ def check_order(name: str, rows: list[Row]) -> None:
         return
     right = []
     for n in range(0, len(images), max(1, len(images) // SAMPLE)):
-        own, other = _words(images[n]), _words(images[n - 1])
+        own, other = _word_sets(images[n]), _word_sets(images[n - 1])
         for t, words in enumerate(own):
             siblings = own[:t] + own[t + 1 :]
             right.append(_mean_shared_words(words, siblings) > _mean_shared_words(words, other))
@@ -302,7 +302,7 @@ def check_order(name: str, rows: list[Row]) -> None:
     )
 
 
-def _words(rows: list[Row]) -> list[set[str]]:
+def _word_sets(rows: list[Row]) -> list[set[str]]:
     return [set(WORD.findall(row.caption.lower())) - COMMON for row in rows]
 
 

@@ -42,7 +42,7 @@ def normalise_name(name: Any) -> str:
     return re.sub(r"[\s-]+", "_", str(name).strip(' "\r\n').lower())
 
 
-def _stem(name: Any) -> str:
+def _name_without_number(name: Any) -> str:
     """Return a name without the number at its end, as that of ``caption_1``."""
     return re.sub(r"[_.]?\d+$", "", normalise_name(name))
 
@@ -61,7 +61,7 @@ def matching_columns(names: Iterable[Any], ours: str) -> list[Any]:
     names = list(names)
     if ours in EXACT:
         return [name for name in names if name == ours]
-    form = _stem if ours == "caption" else normalise_name
+    form = _name_without_number if ours == "caption" else normalise_name
     columns = [name for name in names if form(name) in NAMES[ours]]
     return columns or (matching_columns(names, "image_id") if ours == "image" else [])
 
@@ -139,10 +139,10 @@ def choose_columns(names: Sequence[Any], table: str, ours: str, chosen: Columns)
     fit = matching_columns(names, ours)
     # our own names go before others, that of the caption only beside that of the image
     if ours == "caption" and {"caption", "image"} <= {*names}:
-        fit = [name for name in fit if _stem(name) == ours]
+        fit = [name for name in fit if _name_without_number(name) == ours]
     elif ours in fit and ours != "caption":
         fit = [ours]
-    if len(fit) < 2 or (ours == "caption" and len(set(map(_stem, fit))) == 1):
+    if len(fit) < 2 or (ours == "caption" and len(set(map(_name_without_number, fit))) == 1):
         return tuple(fit)
     raise ValueError(
         f"{table} has the columns {' and '.join(map(str, fit))}, and each may hold the {ours}; choose one "
@@ -153,8 +153,8 @@ def choose_columns(names: Sequence[Any], table: str, ours: str, chosen: Columns)
 def field(record: Mapping[Any, Any], columns: Sequence[Any]) -> Any:
     """Return what a column of a record holds, or a list of what several hold where they hold anything."""
     if len(columns) == 1:
-        return record[columns[0]] if columns[0] in record else _value(record, columns[0])
-    values = [_value(record, name) for name in columns]
+        return record[columns[0]] if columns[0] in record else _value_at_path(record, columns[0])
+    values = [_value_at_path(record, name) for name in columns]
     return [value for value in values if not is_missing(value)]
 
 
@@ -165,7 +165,7 @@ def is_missing(value: Any) -> bool:
     return bool(pd.api.types.is_scalar(value) and pd.isna(value))
 
 
-def _value(record: Mapping[Any, Any], path: Any) -> Any:
+def _value_at_path(record: Mapping[Any, Any], path: Any) -> Any:
     """Return what a column holds, or a field inside it: of each object, where it holds a list of them."""
     if path in record or not isinstance(path, str) or "." not in path:
         return record.get(path)

@@ -75,7 +75,7 @@ def cxc(
         not complete or split != "test" or counts == RATED,
         f"{', '.join(files.values())}: expected {RATED} ratings, found {counts}; get whole copies",
     )
-    rated = {name: _judgements(name, table, ids, files[name]) for name, table in tables.items()}
+    rated = {name: _make_judgements(name, table, ids, files[name]) for name, table in tables.items()}
     notes = list(base.notes)
     for name, judgements in rated.items():
         pairs = format_count(len(judgements.grades), "pair")
@@ -104,7 +104,7 @@ def _read_ratings(file: Path, name: str) -> pd.DataFrame:
     return table.assign(agg_score=scores)
 
 
-def _judgements(name: str, table: pd.DataFrame, ids: Mapping[str, pd.Index], file: str) -> Judgements:
+def _make_judgements(name: str, table: pd.DataFrame, ids: Mapping[str, pd.Index], file: str) -> Judgements:
     """Return the ratings at the rows of ``COCO_val2014:sentid:732091`` among the captions and of
     ``COCO_val2014_000000391895.jpg`` among the images.
     """

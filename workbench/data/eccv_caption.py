@@ -80,8 +80,8 @@ def eccv_caption(
     notes = list(base.notes)
     for name in RULES:
         positives = _read_positives(folder, name)
-        judgements[name] = _judgements(name, positives, images, captions, base, complete)
-        absent = len(_pairs(positives)) - len(judgements[name].grades)
+        judgements[name] = _make_judgements(name, positives, images, captions, base, complete)
+        absent = len(_all_pairs(positives)) - len(judgements[name].grades)
         if absent:
             notes.append(f"{name}: {format_count(absent)} positives name what the split lacks{counted}")
     return replace(base, name=f"eccv_caption/{split}", judgements=judgements, notes=tuple(notes))
@@ -116,7 +116,7 @@ def _read_side(file: Path) -> dict[int, list[int]]:
     return ids
 
 
-def _pairs(positives: Positives) -> list[tuple[int, int]]:
+def _all_pairs(positives: Positives) -> list[tuple[int, int]]:
     """Return all (image, caption) pairs of either direction, in order."""
     by_image, by_caption = positives
     pairs: set[tuple[int, int]] = set()
@@ -145,7 +145,7 @@ def _require_same_ids(what: str, expected: Iterable[int], ids: Mapping[int, int]
     )
 
 
-def _judgements(
+def _make_judgements(
     name: str,
     positives: Positives,
     images: Mapping[int, int],
@@ -154,13 +154,13 @@ def _judgements(
     complete: bool,
 ) -> Judgements:
     by_image, by_caption = positives
-    pairs = [(images[i], captions[c]) for i, c in _pairs(positives) if i in images and c in captions]
+    pairs = [(images[i], captions[c]) for i, c in _all_pairs(positives) if i in images and c in captions]
     image_rows, caption_rows = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
     # positives outside of the gallery, by their images: two of ECCV's name the sixth caption of an image
     missing = []
     for image, relevant in by_image.items():
         missing += [images[image] for caption in relevant if complete and caption not in captions]
-    image_queries, caption_queries = _rows(by_image, images), _rows(by_caption, captions)
+    image_queries, caption_queries = _rows_in_split(by_image, images), _rows_in_split(by_caption, captions)
     grades = np.ones(len(pairs), dtype=np.float32)
     missing_captions = np.array(missing, dtype=np.int64) if complete else None
     return Judgements(
@@ -177,7 +177,7 @@ def _judgements(
     )
 
 
-def _rows(ids: Iterable[int], rows: Mapping[int, int]) -> Rows:
+def _rows_in_split(ids: Iterable[int], rows: Mapping[int, int]) -> Rows:
     """Return the rows of those ids that the split has, in order."""
     return np.sort(np.array([rows[number] for number in ids if number in rows], dtype=np.int64))
 

@@ -122,7 +122,7 @@ def note_same_content(sources: Mapping[str, Any]) -> tuple[str, ...]:
     """
     files = {image: source for image, source in sources.items() if isinstance(source, Path)}
     # each step looks at those alone that the one before could not tell apart
-    for read in (_file_size, _sample_content, _digest):
+    for read in (_file_size, _sample_content, _file_digest):
         groups: dict[Any, list[str]] = {}
         for image, file in files.items():
             groups.setdefault(read(file), []).append(image)
@@ -147,7 +147,7 @@ def _sample_content(file: Path) -> tuple[int, bytes]:
         return size, opened.read(MIDDLE)
 
 
-def _digest(file: Path) -> bytes:
+def _file_digest(file: Path) -> bytes:
     with file.open("rb") as opened:
         return hashlib.file_digest(opened, "blake2b").digest()
 

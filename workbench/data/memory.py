@@ -81,12 +81,12 @@ def read_in_memory(data: Any, request: Request) -> Reading:
             table = table.with_format(None) if hasattr(table, "with_format") else table
         elif hasattr(table, "to_pandas"):  # of Arrow or polars
             table = table.to_pandas()
-        own = _names(table)
+        own = _column_names(table)
         names |= dict.fromkeys(own)
-        rows += _rows(table, own, str(part), request)
-    ids, notes = _ids(rows)
+        rows += _usable_rows(table, own, str(part), request)
+    ids, notes = _image_ids(rows)
     records = [(row.where, {**row.record, row.column: name}) for row, name in zip(rows, ids, strict=True)]
-    sources = {name: _source(row) for row, name in zip(reversed(rows), reversed(ids), strict=True)}
+    sources = {name: _image_source(row) for row, name in zip(reversed(rows), reversed(ids), strict=True)}
     columns, splits_by = dict(request.columns), "the column split"
     if any(map(str, tables)):
         # the name of a part is the split of its rows, whatever a column says
@@ -97,7 +97,7 @@ def read_in_memory(data: Any, request: Request) -> Reading:
     return Reading("table", captions, sources.__getitem__, splits_by, (*more, *notes), hint=NO_IDS)
 
 
-def _names(table: Any) -> list[Any]:
+def _column_names(table: Any) -> list[Any]:
     """Return the names of the columns of a table, each once."""
     listed = hasattr(table, "column_names") and hasattr(table, "__len__")
     remedy = "; load it without streaming" if hasattr(table, "column_names") else ""
@@ -165,11 +165,11 @@ class _Content(NamedTuple):
         return self.read()
 
 
-def _source(row: _Row) -> Any:
+def _image_source(row: _Row) -> Any:
     return row.source if row.path else _Content(row.source, content_stamp(row.digest))
 
 
-def _rows(table: Any, names: Sequence[Any], part: str, request: Request) -> Iterator[_Row]:
+def _usable_rows(table: Any, names: Sequence[Any], part: str, request: Request) -> Iterator[_Row]:
     """Yield the rows of a table whose image is there and has a form that can be read."""
     columns = find_columns(names, TABLE, request.columns)
     (image,) = columns.pop("image")
@@ -177,7 +177,7 @@ def _rows(table: Any, names: Sequence[Any], part: str, request: Request) -> Iter
     others = {column_of(name, names) for name in chain.from_iterable(columns.values())}
     unread = unread_columns(names, {**columns, "image": (image,)})
     more = [name for name in unread if _may_be_field(table, name)]
-    values = {name: _cells(table, name) for name in [*others, *more]}
+    values = {name: _column_values(table, name) for name in [*others, *more]}
     stored = table if _is_frame(table) else _without_decoding(table, column)
     images = stored[column] if _is_frame(table) else (row[column] for row in stored)
     for n, value in enumerate(images):
@@ -187,7 +187,7 @@ def _rows(table: Any, names: Sequence[Any], part: str, request: Request) -> Iter
             record["split"] = part
         with request.problems.adding("unreadable image", f"{where}, column {image}"):
             content = _unwrap_single(field({column: value}, (image,)))
-            path = _path(content)
+            path = _image_path(content)
             require(
                 not (request.require_images and ADDRESS.match(path)),
                 f"{path} is an address; download the images, and give their paths",
@@ -200,7 +200,7 @@ def _rows(table: Any, names: Sequence[Any], part: str, request: Request) -> Iter
             name = field(record, marks) if marks else _file_name(content)
             split = str(record.get("split", ""))
             place = f"{part}/{n}".lstrip("/")
-            digest = os.path.realpath(source).encode() if path else _digest(content)
+            digest = os.path.realpath(source).encode() if path else _content_digest(content)
             yield _Row(where, place, record, image, path, source, split, str(name or ""), digest)
 
 
@@ -213,7 +213,7 @@ def _may_be_field(table: Any, column: Any) -> bool:
     return getattr(inner, "dtype", "binary") not in ("binary", "large_binary", "dict")
 
 
-def _cells(table: Any, column: Any) -> list[Any]:
+def _column_values(table: Any, column: Any) -> list[Any]:
     """Return the values of a column; of classes of the library ``datasets`` their names."""
     cells = list(table[column])
     names = getattr(getattr(table, "features", {}).get(column), "names", None)
@@ -272,7 +272,7 @@ def _require_form(array: Any) -> None:
     require(grey or colour, ". ".join(filter(None, [wrong, "; ".join(remedies)])))
 
 
-def _path(image: Any) -> str:
+def _image_path(image: Any) -> str:
     """Return the path of an image in one form; ``""`` = its content is given."""
     if isinstance(image, Mapping) and not image.get("bytes"):
         image = image.get("path")
@@ -294,7 +294,7 @@ def _readable_source(image: Any) -> Any:
     return Image.fromarray(image[..., 0] if image.ndim == 3 and image.shape[2] == 1 else image)
 
 
-def _digest(image: Any) -> bytes:
+def _content_digest(image: Any) -> bytes:
     """Return what is equal for images of one content. A file that Pillow has not read yet counts by its
     name.
     """
@@ -322,7 +322,7 @@ class _Key(NamedTuple):
     mark: str
 
 
-def _ids(rows: Sequence[_Row]) -> tuple[list[str], tuple[str, ...]]:
+def _image_ids(rows: Sequence[_Row]) -> tuple[list[str], tuple[str, ...]]:
     """Return the id of the image of each row, and notes on rows that repeat an image or seem to."""
     # one image throughout stands for images that are not there
     throughout = len({(row.path, row.digest) for row in rows}) == 1 < len(rows)

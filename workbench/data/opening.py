@@ -260,7 +260,9 @@ def _dataset_candidates(request: Request) -> list[Candidate]:
 def _candidates_in_place(request: Request) -> list[Candidate]:
     """Return files in the folder, and in those inside it that are called as a split or ``annotations``."""
     named = [
-        folder for folder in _folders(request) if split_of_name(folder.name) or folder.name == "annotations"
+        folder
+        for folder in _searched_folders(request)
+        if split_of_name(folder.name) or folder.name == "annotations"
     ]
     return _candidates_in_folders(request, [request.base, *named])
 
@@ -274,7 +276,7 @@ def _text_candidates(request: Request) -> list[Candidate]:
 def _candidates_below(request: Request) -> list[Candidate]:
     """Return files in the folders inside the folder, and in those inside them."""
     candidates = []
-    for folder in _folders(request):
+    for folder in _searched_folders(request):
         candidates += _candidates_in_folders(request, [folder, *_folders_of(folder)])
     return candidates
 
@@ -290,7 +292,7 @@ SEARCH_ORDER: tuple[Callable[[Request], list[Candidate]], ...] = (
 )
 
 
-def _folders(request: Request) -> list[Path]:
+def _searched_folders(request: Request) -> list[Path]:
     """Return the folders that are looked through; none where a table of the folder itself is named."""
     # a path with a folder in it leads to one of those
     alone = request.table and "/" not in request.table and (request.base / request.table).is_file()

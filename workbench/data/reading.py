@@ -270,7 +270,7 @@ def to_split(
             caption_ids=tuple(captions),
             own=own,
             open_image=lambda row: read_image(*places[row]),
-            stamp=lambda row: _stamp(places[row][0]),
+            stamp=lambda row: _source_stamp(places[row][0]),
             level=whole_column([row.level for row in rows]),
             chain=whole_column([row.chain for row in rows]),
             negatives=negatives if any(negatives) else None,
@@ -280,7 +280,7 @@ def to_split(
         )
 
 
-def _stamp(source: Source) -> int:
+def _source_stamp(source: Source) -> int:
     """Return a checksum of what an image is read from; 0 = no file, or a function without a ``stamp``."""
     if isinstance(source, Path):
         return content_stamp(source) if source.is_file() else 0

@@ -188,7 +188,7 @@ def read_shards(files: Sequence[Path], request: Request) -> Reading:
     samples, notes = _read_index(files, request)
     if problems.on_error == "raise":
         _require_complete(files, samples, counted)
-    splits, splits_by = _splits(files, samples, base)
+    splits, splits_by = _splits_of_samples(files, samples, base)
     merged, alike = _merge_samples(samples, splits)
     notes = (*notes, *alike)
     rows = []
@@ -216,7 +216,7 @@ def _require_complete(files: Sequence[Path], samples: Sequence[Sample], counted:
         require(numbers[shard] >= count, fewer)
 
 
-def _splits(files: Sequence[Path], samples: Sequence[Sample], base: Path) -> tuple[list[str], str]:
+def _splits_of_samples(files: Sequence[Path], samples: Sequence[Sample], base: Path) -> tuple[list[str], str]:
     """Return the split of each sample as the data call it, and what tells it: a field, or the names of
     shards.
     """
@@ -328,7 +328,7 @@ def _read_index(files: Sequence[Path], request: Request) -> tuple[list[Sample], 
         with temporary.open("w", encoding="utf-8") as lines:
             for number, file in enumerate(files):
                 prefix = file.relative_to(request.base).with_suffix("").as_posix()
-                for sample in _samples(file, number, problems, request.columns, tally):
+                for sample in _usable_samples(file, number, problems, request.columns, tally):
                     if (key := f"{prefix}/{sample.key}") in keys:
                         problems.add("repeated key", f"{sample.where}: the key was used before in this shard")
                         continue
@@ -349,7 +349,9 @@ def _with_field_each(sample: Sample) -> Sample:
     return sample._replace(fields=[dict(cells_of_caption(cells, n, count)) for n in range(count)])
 
 
-def _samples(file: Path, number: int, problems: Problems, columns: Columns, tally: Tally) -> Iterator[Sample]:
+def _usable_samples(
+    file: Path, number: int, problems: Problems, columns: Columns, tally: Tally
+) -> Iterator[Sample]:
     """Yield the samples of a shard that can be used."""
     for key, name, read in READERS[file.suffix](file, problems, columns, tally):
         where = f"{file.name}, {name}"

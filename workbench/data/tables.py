@@ -176,7 +176,7 @@ def _read_json(file: Path, problems: Problems) -> Iterator[tuple[str, Record]]:
     content = parse_json(text, file.name, "is not whole")
     if isinstance(content, dict) and {"images", "annotations"} <= content.keys():
         caption_column(content["annotations"], file.name, {})
-    rows: Any = _rows_of(content) if isinstance(content, dict) else content
+    rows: Any = _rows_of_object(content) if isinstance(content, dict) else content
     require(isinstance(rows, list), f"{file.name}: expected a list of rows, or captions by image")
     for number, record in enumerate(rows, start=1):
         where = f"{file.name} row {number}"
@@ -205,9 +205,9 @@ def caption_column(annotations: Any, table: str, chosen: Mapping[str, str | None
     return path
 
 
-def _rows_of(content: Mapping[str, Any]) -> list[Any] | None:
+def _rows_of_object(content: Mapping[str, Any]) -> list[Any] | None:
     """Return the rows of an object: captions by image, lists by column, or lists of rows."""
-    columns = [_items(value) for value in content.values()]
+    columns = [_items_of_content(value) for value in content.values()]
     whole = all(column is not None and len(column) == len(columns[0]) for column in columns)
     if whole and has_image_and_caption(content, {}):
         return [dict(zip(content, row, strict=True)) for row in zip(*columns, strict=True)]
@@ -227,7 +227,7 @@ def _rows_of(content: Mapping[str, Any]) -> list[Any] | None:
     return records
 
 
-def _items(value: Any) -> Any:
+def _items_of_content(value: Any) -> Any:
     """Return the items of a list, or of an object with a key a row; else ``None``."""
     if isinstance(value, dict):
         return list(value.values())
@@ -236,7 +236,7 @@ def _items(value: Any) -> Any:
 
 def _is_worded(value: Any) -> bool:
     """Return whether a value holds texts of several words each, as captions are."""
-    items = caption_texts(value) if isinstance(value, str) else _items(value)
+    items = caption_texts(value) if isinstance(value, str) else _items_of_content(value)
     return items is not None and all(" " in str(text) for text in items)
 
 
@@ -296,7 +296,7 @@ def table_rows(
             level, chain_number = _whole_number(values, "level"), _whole_number(values, "chain")
             split = str(values.get("split") or "")
             ids = (values.get("id"), values.get("image_id"))
-            false = _negatives(values.get("negatives"), len(captions))
+            false = _false_texts_by_caption(values.get("negatives"), len(captions))
             more = {str(name): record[name] for name in plain if name in record}
             cells.append(
                 _Cells(where, places[written], captions, level, chain_number, split, *ids, false, more)
@@ -305,7 +305,7 @@ def table_rows(
     if whose:
         notes.append(f"the column {at['id'][0]} holds {whose}; captions are numbered within their image")
     notes += filter(None, [_shared_id_note(cells)])
-    return _captions(cells, numbered=bool(whose)), tuple(notes)
+    return _caption_rows(cells, numbered=bool(whose)), tuple(notes)
 
 
 class _Cells(NamedTuple):
@@ -323,7 +323,7 @@ class _Cells(NamedTuple):
     fields: Mapping[str, Any]
 
 
-def _negatives(value: Any, captions: int) -> list[tuple[str, ...]]:
+def _false_texts_by_caption(value: Any, captions: int) -> list[tuple[str, ...]]:
     """Return the texts of each caption of a row that are false of its image: a list for each, or one for all.
 
     Raises:
@@ -346,7 +346,7 @@ def _false_texts(value: Any) -> tuple[str, ...]:
     return () if empty else tuple(filter(str.strip, caption_texts(value, column="negatives")))
 
 
-def _captions(cells: Sequence[_Cells], *, numbered: bool) -> list[Row]:
+def _caption_rows(cells: Sequence[_Cells], *, numbered: bool) -> list[Row]:
     """Return a row a caption; ``numbered`` = by its number within its image, whatever the ids say."""
     counted = Counter[str]()
     rows = []
@@ -432,14 +432,14 @@ def caption_texts(value: Any, *, column: Any = "caption") -> list[str]:
             f"the conversation has {len(answers)} answers, and the first or each may be a caption; keep one",
         )
         listed = [answers[0].get("value", answers[0].get("content"))]
-    items = [_text(item, column) for item in listed]
+    items = [_text_of_object(item, column) for item in listed]
     captions = [text for text in items if not is_missing(text)]
     for text in captions:
         require(isinstance(text, str), f"the caption is {text!r:.60}; expected text")
     return captions or [""]
 
 
-def _text(value: Any, column: Any) -> Any:
+def _text_of_object(value: Any, column: Any) -> Any:
     """Return the text of an object, under one of the names that captions have."""
     if not isinstance(value, Mapping):
         return value

@@ -109,7 +109,7 @@ def read_tar(file: Path, problems: Problems, columns: Columns, tally: Tally) -> 
     Yields:
         Samples in the order of the tar.
     """
-    groups = _groups(_members(file, problems))
+    groups = _files_by_name(_files_of_tar(file, problems))
     places, refused = Counter(stem for stem, _ in groups), set[str]()
     with file.open("rb") as opened:
 
@@ -123,7 +123,7 @@ def read_tar(file: Path, problems: Problems, columns: Columns, tally: Tally) -> 
                 if stem in refused:
                     continue  # it is the same sample
                 refused.add(stem)
-            for key, members in _samples(stem, group):
+            for key, members in _split_into_samples(stem, group):
                 where = f"{file.name}, {key}"
                 with problems.adding("unclear sample", where):
                     require(
@@ -135,7 +135,7 @@ def read_tar(file: Path, problems: Problems, columns: Columns, tally: Tally) -> 
                     yield key, key, sample.read
 
 
-def _members(file: Path, problems: Problems) -> list[tarfile.TarInfo]:
+def _files_of_tar(file: Path, problems: Problems) -> list[tarfile.TarInfo]:
     """Return the files of a tar, in their order."""
     members: list[tarfile.TarInfo] = []
     message = "is not a tar file (a compressed one is to be unpacked)"
@@ -158,44 +158,46 @@ def _is_visible(name: str) -> bool:
     return ("/." not in f"/{name}" and "__MACOSX" not in name) or is_visible(Path(name), Path())
 
 
-def _stem(name: str, *, first: bool = False) -> str:
+def _name_before_dot(name: str, *, first: bool = False) -> str:
     """Return the name of a file up to its first dot or its last one."""
     folder, slash, file = name.removeprefix("./").rpartition("/")
     return folder + slash + (file.partition(".")[0] if first else file.rpartition(".")[0])
 
 
-def _groups(members: Sequence[tarfile.TarInfo]) -> list[tuple[str, list[tarfile.TarInfo]]]:
+def _files_by_name(members: Sequence[tarfile.TarInfo]) -> list[tuple[str, list[tarfile.TarInfo]]]:
     """Return files that stand side by side and have the same name up to the first dot, with that name."""
-    by_stem = groupby(members, key=lambda member: _stem(member.name, first=True))
+    by_stem = groupby(members, key=lambda member: _name_before_dot(member.name, first=True))
     return [(stem, list(group)) for stem, group in by_stem]
 
 
 def _is_complete(members: Iterable[tarfile.TarInfo]) -> bool:
     """Return whether files have an image among them, and what may hold its caption."""
-    kinds = {_ending(member.name) for member in members}
+    kinds = {_last_ending(member.name) for member in members}
     return bool(kinds & set(image_endings()) and kinds & {f".{TEXT}", f".{JSON}"})
 
 
-def _ending(name: str) -> str:
+def _last_ending(name: str) -> str:
     """Return what follows the last dot of a name, with that dot."""
     return f".{name.rpartition('.')[2].lower()}"
 
 
-def _samples(
+def _split_into_samples(
     stem: str, members: Sequence[tarfile.TarInfo]
 ) -> Iterator[tuple[str, Sequence[tarfile.TarInfo]]]:
     """Yield the samples among files whose names are the same up to the first dot: one, or one for each name
     up to the last dot, where several of these have an image, and not that of the first name alone has its
     text.
     """
-    named = [_stem(member.name) for member in members if _ending(member.name) in image_endings()]
+    named = [
+        _name_before_dot(member.name) for member in members if _last_ending(member.name) in image_endings()
+    ]
     images = list(dict.fromkeys(named))
     if len(images) < 2:
         yield stem, members
         return
     by_last: dict[str, list[tarfile.TarInfo]] = {}
     for member in members:
-        by_last.setdefault(_stem(member.name), []).append(member)
+        by_last.setdefault(_name_before_dot(member.name), []).append(member)
     whole = [key for key in images if _is_complete(by_last[key])]
     if whole in ([], [stem]):
         yield stem, members
@@ -218,7 +220,7 @@ def _image_ending(files: Mapping[str, tarfile.TarInfo], columns: Columns) -> str
     chosen = columns.get("image")
     if chosen:
         return chosen if chosen in files else ""
-    images = [ending for ending in files if _ending(ending) in image_endings()]
+    images = [ending for ending in files if _last_ending(ending) in image_endings()]
     return _only_candidate(_preferred_endings(images), "image")
 
 
@@ -263,9 +265,9 @@ class Sample:
         Raises:
             ValueError: a text or the ``.json`` cannot be read.
         """
-        facts = self._facts()
+        facts = self._read_facts()
         candidates = self._text_endings(facts)
-        lines = self._lines(candidates[0]) if len(candidates) == 1 else []
+        lines = self._read_lines(candidates[0]) if len(candidates) == 1 else []
         if not "".join(lines).strip() and matching_columns(facts, "caption"):
             candidates = []  # an empty text counts as not given
         member = self.files.get(self.image)
@@ -274,7 +276,7 @@ class Sample:
         column = self.columns.get("caption") or (likely or ["caption"])[0]
         known = {*READ, *likely, column_of(column, list(facts)), self.columns.get("split")}
         fields = {name: cell for name, cell in facts.items() if name not in known and is_plain(cell)}
-        captions = partial(self._captions, facts, fields, candidates, lines)
+        captions = partial(self._read_captions, facts, fields, candidates, lines)
         return Content(self._open_image, captions, facts, place, column, fields)
 
     def _open_image(self) -> bytes:
@@ -285,7 +287,7 @@ class Sample:
     def _file_names(self) -> str:
         return " and ".join(member.name for member in self.files.values())
 
-    def _facts(self) -> dict[str, Any]:
+    def _read_facts(self) -> dict[str, Any]:
         """Return what the ``.json`` says; what is empty or ``null`` there counts as not given."""
         if JSON not in self.files:
             return {}
@@ -304,18 +306,20 @@ class Sample:
         chosen = self.columns.get("caption")
         if chosen:
             return [chosen] if chosen in self.files else []
-        candidates = _preferred_endings([ending for ending in self.files if _ending(ending) == f".{TEXT}"])
+        candidates = _preferred_endings(
+            [ending for ending in self.files if _last_ending(ending) == f".{TEXT}"]
+        )
         listed = any(isinstance(facts.get(name), list) for name in OURS)
         in_json = listed or (len(candidates) > 1 and matching_columns(facts, "caption"))
         return [] if in_json else candidates
 
-    def _lines(self, ending: str) -> list[str]:
+    def _read_lines(self, ending: str) -> list[str]:
         """Return the captions of a text, a line each."""
         with reading_errors(self.where, "holds a text that is not UTF-8"):
             text = self.content_of(self.files[ending]).decode("utf-8-sig")
         return [line for line in text.splitlines() if line.strip()] or [text]
 
-    def _captions(
+    def _read_captions(
         self,
         facts: Mapping[str, Any],
         fields: Mapping[str, Any],
@@ -342,7 +346,7 @@ class Sample:
     def _adds_nothing(self, captions: Any) -> bool:
         """Return whether the text says nothing that the captions of the ``.json`` do not say."""
         known = {" ".join(text.split()) for text in caption_texts(captions)}
-        return {" ".join(line.split()) for line in self._lines(TEXT)} <= {*known, ""}
+        return {" ".join(line.split()) for line in self._read_lines(TEXT)} <= {*known, ""}
 
     def _caption_fields(self, facts: Mapping[str, Any]) -> tuple[str, ...]:
         """Return the fields of the ``.json`` that hold the captions."""

@@ -363,7 +363,7 @@ def build(description: Description, pretrained: str) -> Any:
     _require_context(network, description)
     visual = network.visual
     with reading_errors(description.name, "says of images what cannot be read", TypeError):
-        visual.preprocess_cfg = _recipe(visual.preprocess_cfg)
+        visual.preprocess_cfg = _preparation_recipe(visual.preprocess_cfg)
         size = description.preprocess.get("size") or visual.image_size
         wide, read = (np.broadcast_to(sides, 2).tolist() for sides in (size, visual.image_size))
     if wide != read:
@@ -373,7 +373,7 @@ def build(description: Description, pretrained: str) -> Any:
     return network.train()
 
 
-def _recipe(preprocess: Mapping[str, Any]) -> dict[str, Any]:
+def _preparation_recipe(preprocess: Mapping[str, Any]) -> dict[str, Any]:
     """Return how images are made, as open_clip makes them: three means, and what it does with other
     values.
     """

@@ -329,7 +329,7 @@ class Branch(nn.Module):
     def __init__(self, tower: Any, count: int) -> None:
         super().__init__()
         self.blocks = nn.ModuleList(deepcopy(block) for block in _blocks(tower, count))
-        self.norm = deepcopy(_norm(tower))
+        self.norm = deepcopy(_final_norm(tower))
         self.batch_first = getattr(getattr(tower, "transformer", None), "batch_first", True)
 
     def forward(self, passes: list[Pass], ids: Tensor | None = None) -> Tensor:
@@ -412,7 +412,7 @@ def _blocks(tower: Any, count: int) -> list[nn.Module]:
     return blocks[-count:]
 
 
-def _norm(tower: Any) -> Any:
+def _final_norm(tower: Any) -> Any:
     if isinstance(tower, VisionTransformer):
         # The final norm of a tower with attentional pooling belongs to the pooled vectors.
         return tower.ln_post if tower.attn_pool is None else nn.Identity()

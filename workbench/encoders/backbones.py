@@ -73,7 +73,7 @@ class Preparation:
             image = image.resize(new, INTERPOLATIONS[self.interpolation])
         if image.size != (width, height):
             whole = Image.new("RGB", (width, height), (self.fill,) * 3)
-            whole.paste(image, (_offset(image.width, width), _offset(image.height, height)))
+            whole.paste(image, (_crop_offset(image.width, width), _crop_offset(image.height, height)))
             image = whole
         # turned by NumPy: PyTorch would start threads of its own in each of the threads that read
         return torch.from_numpy(np.asarray(image).transpose(2, 0, 1).copy())
@@ -92,7 +92,7 @@ class Preparation:
         return max(round(width / ratio), 1), max(round(height / ratio), 1)
 
 
-def _offset(length: int, wanted: int) -> int:
+def _crop_offset(length: int, wanted: int) -> int:
     """Return where a side begins in the result; below 0 where it is cropped."""
     return (wanted - length) // 2 if wanted > length else -round((length - wanted) / 2)
 
@@ -295,7 +295,7 @@ def extract(
 
     def write(temporary: Path) -> dict[str, Any]:
         model.network.to(devices.find_device())
-        _write(temporary, split, model, batch_size, progress)
+        _write_features(temporary, split, model, batch_size, progress)
         return {"backbone": backbone, "weights": model.identity(), "images": len(split.image_ids)}
 
     cached_file(file, write)
@@ -335,7 +335,7 @@ def cache_key(split: Split, backbone: Backbone) -> str:
     return digest.hexdigest()[:24]
 
 
-def _write(file: Path, split: Split, backbone: Backbone, batch_size: int, progress: bool) -> None:
+def _write_features(file: Path, split: Split, backbone: Backbone, batch_size: int, progress: bool) -> None:
     out: Any = None
     count = len(split.image_ids)
     shown = Task(f"{backbone.name} on {split.name}", count, "images", shown=progress)

@@ -298,12 +298,12 @@ class MultiGrain(Encoder):
 
     def encode_images(self, batch: Batch) -> Embedding:
         """Embed images: the fused unit vector; local features as unit vectors in ``parts``."""
-        embedding: Embedding = self.image_grain(*self._side("image", batch))
+        embedding: Embedding = self.image_grain(*self._side_features("image", batch))
         return embedding
 
     def encode_texts(self, batch: Batch) -> Embedding:
         """Embed captions, likewise."""
-        embedding: Embedding = self.text_grain(*self._side("text", batch))
+        embedding: Embedding = self.text_grain(*self._side_features("text", batch))
         return embedding
 
     @property
@@ -333,7 +333,7 @@ class MultiGrain(Encoder):
             ValueError: the pooling is not GGLA.
         """
         grain = self.image_grain if side == "image" else self.text_grain
-        return grain.weights(*self._side(side, batch))
+        return grain.weights(*self._side_features(side, batch))
 
     def train(self, mode: bool = True) -> Self:
         """Set training mode, except for what is frozen."""
@@ -373,7 +373,7 @@ class MultiGrain(Encoder):
         )
         return widths
 
-    def _side(self, side: Literal["image", "text"], batch: Batch) -> tuple[Embedding, Tensor]:
+    def _side_features(self, side: Literal["image", "text"], batch: Batch) -> tuple[Embedding, Tensor]:
         """Return local features of the images or of the captions, and their global vectors."""
 
         def embed(pair: Pair) -> Embedding:

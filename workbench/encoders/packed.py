@@ -124,12 +124,12 @@ def gru(rnn: nn.GRU, rows: Tensor, sizes: Tensor) -> list[Tensor]:
         hidden = rnn(PackedSequence(packed, counts))[0].data.chunk(2 if rnn.bidirectional else 1, dim=-1)
     else:
         sizes_of_steps = counts.tolist()
-        hidden = [_states(packed, sizes_of_steps, *way) for way in enumerate(rnn.all_weights)]
+        hidden = [_hidden_states(packed, sizes_of_steps, *way) for way in enumerate(rnn.all_weights)]
     back = places.argsort()
     return [states.index_select(0, back) for states in hidden]
 
 
-def _states(packed: Tensor, counts: list[int], back: int, weights: Sequence[Tensor]) -> Tensor:
+def _hidden_states(packed: Tensor, counts: list[int], back: int, weights: Sequence[Tensor]) -> Tensor:
     """Return one direction as PyTorch computes it. PyTorch takes each step as a slice of one tensor, and on
     the way back fills a tensor of that size for every step; a split has one gradient for all.
     """

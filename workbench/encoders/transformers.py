@@ -77,7 +77,7 @@ class Transformers(TwoTowers):
         self.freeze_text = freeze_text
         self.log_var = log_var
         self.name = model
-        self.network = _network(model, weights=bool(pretrained))
+        self.network = _load_network(model, weights=bool(pretrained))
         source = text_models.locate_model(model, "transformers")
         with reading_errors(model, "holds nothing that prepares images and texts", Exception):
             self.processor = text_models.read("AutoProcessor", source)
@@ -263,7 +263,7 @@ def longest_text(model: str) -> int:
     Raises:
         FileNotFoundError, ValueError: there is no model, or none that can be read.
     """
-    source = _source(model)
+    source = _model_source(model)
     with reading_errors(model, "cannot be opened by transformers", Exception):
         tokenizer = text_models.read("AutoTokenizer", source)
         with torch.device("meta"):
@@ -271,7 +271,7 @@ def longest_text(model: str) -> int:
     return text_models.least(tokenizer.model_max_length, text_models.text_positions(network))
 
 
-def _source(model: str) -> Any:
+def _model_source(model: str) -> Any:
     require(
         model,
         "transformers: name the model, as image_encoder.model=FOLDER, a folder that save_pretrained wrote or "
@@ -287,13 +287,13 @@ def _from_config(source: Any) -> Any:
     return kind.from_config(text_models.read("AutoConfig", source))
 
 
-def _network(model: str, *, weights: bool) -> Any:
+def _load_network(model: str, *, weights: bool) -> Any:
     """Return the model, with its weights or with random ones, in float32.
 
     Raises:
         ValueError: it cannot be opened, is no dual encoder, or its weights are not finite.
     """
-    source = _source(model)
+    source = _model_source(model)
     with text_models.reading_transformers(model):
         network = text_models.read("AutoModel", source) if weights else _from_config(source)
     kind = type(network).__name__

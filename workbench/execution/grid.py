@@ -75,7 +75,7 @@ def read_grid(path: Path | str) -> dict[str, Any]:
     """
     found = read_options(path)
     for key, value in found.items():
-        require_known(f"{path}: no key", key, (*KEYS, *_annexes().names), parameters.ParameterError)
+        require_known(f"{path}: no key", key, (*KEYS, *_annex_hooks().names), parameters.ParameterError)
         within = value if key in ("arms", "reference") and isinstance(value, Mapping) else {}
         for name, part in {key: within or value, **within}.items():
             require(
@@ -104,7 +104,7 @@ def read_grid(path: Path | str) -> dict[str, Any]:
     return found
 
 
-def _points(grid: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any], dict[str, Any]]]:
+def _combinations(grid: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any], dict[str, Any]]]:
     """Return the name of the arm, its values and the combination of every run."""
     axes, arms = grid.get("grid") or {}, grid.get("arms") or {"": {}}
     references = grid.get("reference") or {}
@@ -147,7 +147,7 @@ def prepare_grid(
     axes = grid.get("grid") or {}
     if parameters.has_field(changes, SEED) and SEED in axes and (len(axes) > 1 or grid.get("arms")):
         grid = {**grid, "grid": {axis: values for axis, values in axes.items() if axis != SEED}}
-    for entry in _annexes(grid):
+    for entry in _annex_hooks(grid):
         grid = entry.load().prepare(grid, changes, path)
     return grid
 
@@ -165,12 +165,12 @@ def finish_grid(
         folders: of the good runs.
     """
     lines = list[str]()
-    for entry in _annexes(grid):
+    for entry in _annex_hooks(grid):
         lines += entry.load().finish(path, changes, root, folders, PAPER in grid)
     return lines
 
 
-def _annexes(grid: Container[str] | None = None) -> EntryPoints:
+def _annex_hooks(grid: Container[str] | None = None) -> EntryPoints:
     """Return the entry points for keys of annexes: all of them, or those of the keys in a grid."""
     entries = entry_points(group="workbench.grids")
     return entries if grid is None else EntryPoints(entry for entry in entries if entry.name in grid)
@@ -187,7 +187,7 @@ def missing_needs(grid: Container[str], arms: Mapping[str, Mapping[str, Any]]) -
         ValueError: data that have no training split, or cannot be read.
     """
     lacking = missing_data(arms.values())
-    for entry in _annexes(grid):
+    for entry in _annex_hooks(grid):
         lacking += entry.load().missing(grid, arms)
     return list(dict.fromkeys(lacking))
 
@@ -206,7 +206,7 @@ def row_labels(grid: Mapping[str, Any]) -> dict[str, str]:
     """
     same = {axis for axis, values in (grid.get("grid") or {}).items() if len(values) == 1 or axis == SEED}
     out = {}
-    for name, _, point in _points(grid):
+    for name, _, point in _combinations(grid):
         differ = {axis: value for axis, value in point.items() if axis not in same}
         out[_arm_label(name, point)] = _arm_label(name, differ) or _arm_label(name, point)
     return out
@@ -234,7 +234,7 @@ def expand(
         {'a, tau=5': {'n': 1, 'o': {'x': 1, 'tau': 5}}, 'a, tau=6': {'n': 1, 'o': {'x': 1, 'tau': 6}}}
     """
     out = Arms()
-    for name, arm, point in _points(grid):
+    for name, arm, point in _combinations(grid):
         fixed, over = dict(grid.get("fixed") or {}), dict(changes or {})
         # an arm and its combination are one layer: neither may take a value of the other away
         own = [*arm.items(), *point.items()]
@@ -481,7 +481,7 @@ def record(grid: Mapping[str, Any], results: Sequence[Outcome], path: Path | str
         named.append({field for field, value in (arm or {}).items() if name_of(value) == name})
     heads = [min(set.intersection(*named), default="arm")] if arms else []
     rows = []
-    for result, (name, _, point) in zip(results, _points(grid), strict=True):
+    for result, (name, _, point) in zip(results, _combinations(grid), strict=True):
         run = runs.read(result.folder)
         given = typed_settings(run.params)
         swept = [given.get(axis, value) for axis, value in zip(axes, point.values(), strict=False)]

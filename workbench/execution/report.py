@@ -37,13 +37,13 @@ def pages_near(page: Path) -> list[tuple[str, str]]:
 
 def figures(notebook: nbformat.NotebookNode) -> Iterator[dict[str, Any]]:
     """Yield the plotly figures of an executed notebook, in order, as ``{"data": ..., "layout": ...}``."""
-    for output in _outputs(notebook):
+    for output in _cell_outputs(notebook):
         figure = output.get("data", {}).get(PLOTLY)
         if figure is not None:
             yield {"data": figure["data"], "layout": figure["layout"]}
 
 
-def _outputs(notebook: nbformat.NotebookNode) -> Iterator[nbformat.NotebookNode]:
+def _cell_outputs(notebook: nbformat.NotebookNode) -> Iterator[nbformat.NotebookNode]:
     for cell in notebook.cells:
         yield from cell.get("outputs", [])
 
@@ -52,7 +52,7 @@ def plotly_script() -> str:
     """Return plotly.js in a script element, about 5 MB; a page needs it once."""
     from plotly.offline import get_plotlyjs
 
-    return _templates().get_template("plotly.html.j2").render(source=get_plotlyjs())
+    return _template_environment().get_template("plotly.html.j2").render(source=get_plotlyjs())
 
 
 def figure_div(figure: dict[str, Any], key: str, *, static: bool = False) -> str:
@@ -64,11 +64,13 @@ def figure_div(figure: dict[str, Any], key: str, *, static: bool = False) -> str
         static: draw it without tools and zoom; hover stays.
     """
     # JSON is printed so that no text of a figure can end its script element
-    return _templates().get_template("figure.html.j2").render(figure=figure, key=key, static=static)
+    return (
+        _template_environment().get_template("figure.html.j2").render(figure=figure, key=key, static=static)
+    )
 
 
 @cache
-def _templates() -> Environment:
+def _template_environment() -> Environment:
     return Environment(loader=FileSystemLoader(HERE), autoescape=True)
 
 
@@ -86,7 +88,7 @@ def to_html(
     from nbconvert import HTMLExporter
 
     notebook = copy.deepcopy(notebook)
-    drawn = [output for output in _outputs(notebook) if PLOTLY in output.get("data", {})]
+    drawn = [output for output in _cell_outputs(notebook) if PLOTLY in output.get("data", {})]
     for number, output in enumerate(drawn, 1):
         output["data"] = {"text/html": figure_div(output["data"][PLOTLY], f"figure-{number}")}
     exporter = HTMLExporter(raw_template=(HERE / "report.html.j2").read_text(encoding="utf-8"))

@@ -49,7 +49,7 @@ def content_stamp(content: bytes | Path) -> int:
             date and its place on the disk stay.
     """
     if isinstance(content, bytes):
-        return _stamp(lambda place, count: content[place : place + count], len(content))
+        return _stamp_of_content(lambda place, count: content[place : place + count], len(content))
     stat = content.stat()
     return _stamp_of_file(content, stat.st_size, stat.st_mtime_ns, stat.st_ino)
 
@@ -62,10 +62,10 @@ def _stamp_of_file(file: Path, size: int, *_: int) -> int:
             opened.seek(place)
             return opened.read(count)
 
-        return _stamp(read, size)
+        return _stamp_of_content(read, size)
 
 
-def _stamp(read: Callable[[int, int], bytes], size: int) -> int:
+def _stamp_of_content(read: Callable[[int, int], bytes], size: int) -> int:
     if size <= 3 * PIECE:
         pieces = [read(0, size)]
     else:

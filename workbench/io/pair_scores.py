@@ -52,15 +52,17 @@ class PairScores:
                 question = "SELECT text, score, checksum FROM pairs WHERE image = ? ORDER BY text"
                 rows = opened.execute(question, [name]).fetchall()
                 if rows:
-                    self._fill(out, part, name, rows, texts)
+                    self._fill_scores(out, part, name, rows, texts)
         return out
 
-    def _fill(self, out: Scores, part: NDArray[Any], image: int, rows: list[Any], texts: Stamps) -> None:
+    def _fill_scores(
+        self, out: Scores, part: NDArray[Any], image: int, rows: list[Any], texts: Stamps
+    ) -> None:
         """Write the scores of one image to where they belong."""
         known = np.array([row[0] for row in rows], np.int64)
         scores = np.array([row[1] for row in rows], np.float32)
         sums = np.array([row[2] for row in rows], np.int64)
-        if (sums != _checksums(np.full_like(known, image), known, scores)).any():
+        if (sums != _row_checksums(np.full_like(known, image), known, scores)).any():
             raise ChecksumError(f"{self.file} is damaged; delete it, its scores are computed again")
         place = np.searchsorted(known, texts[part]).clip(max=len(known) - 1)
         hits = known[place] == texts[part]
@@ -79,12 +81,12 @@ class PairScores:
         """
         fine = ~np.isnan(scores)
         columns = images[fine], texts[fine], scores[fine].astype(np.float32)
-        rows = zip(*(column.tolist() for column in (*columns, _checksums(*columns))), strict=True)
+        rows = zip(*(column.tolist() for column in (*columns, _row_checksums(*columns))), strict=True)
         with open_database(self.file, TABLE) as opened:
             opened.executemany("INSERT OR REPLACE INTO pairs VALUES (?, ?, ?, ?)", rows)
 
 
-def _checksums(images: Stamps, texts: Stamps, scores: Scores) -> Stamps:
+def _row_checksums(images: Stamps, texts: Stamps, scores: Scores) -> Stamps:
     """Return ``(N,)`` a number of 31 bits that depends on every bit of a row."""
     bits = np.ascontiguousarray(scores, np.float32).view(np.uint32).astype(np.uint64)
     mixed = images.view(np.uint64) * MIX[0] ^ texts.view(np.uint64) * MIX[1] ^ bits * MIX[2]

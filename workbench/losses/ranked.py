@@ -96,7 +96,7 @@ def ranked(
         >>> ranked(torch.zeros(1, 4), ranks, temperatures=(0.1, 0.6), variant="in", reduction="none")
         tensor([2.4849])
     """
-    _check(scores, ranks, len(temperatures))
+    _check_shapes(scores, ranks, len(temperatures))
     require_choice("variant", variant, VARIANTS)
     if variant == "uni":
         ranks = _keep_one_per_rank(ranks, len(temperatures))
@@ -109,7 +109,7 @@ def ranked(
     return reduce(total[(ranks > 0).any(dim=1)], reduction)
 
 
-def _check(scores: Tensor, ranks: Tensor, number: int) -> None:
+def _check_shapes(scores: Tensor, ranks: Tensor, number: int) -> None:
     """Raise if the arguments do not fit together."""
     if scores.shape != ranks.shape:
         raise ValueError(f"scores {tuple(scores.shape)} and ranks {tuple(ranks.shape)} must have one shape")

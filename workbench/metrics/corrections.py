@@ -109,7 +109,7 @@ class Corrected(Metric):
         return self.base.per_query(rank(corrected, inputs.relevant), k)
 
 
-def _row(name: str, correction: Correction, base: Metric, by: str) -> type[Metric]:
+def _corrected_metric(name: str, correction: Correction, base: Metric, by: str) -> type[Metric]:
     """Return the metric on scores of one correction, by some judgements."""
     hit = f"{base.hit}; scores corrected by {name}, whose bank is all queries of the split"
     attributes = {
@@ -131,5 +131,6 @@ CORRECTIONS: dict[str, Correction] = {
 }
 BASES = ((HitRate(), "own"), (Rsum(), "own"), (BY_TRUTH[0](), "densest"))
 MEMBER = tuple(
-    _row(name, correction, *base) for (name, correction), base in product(CORRECTIONS.items(), BASES)
+    _corrected_metric(name, correction, *base)
+    for (name, correction), base in product(CORRECTIONS.items(), BASES)
 )

@@ -125,7 +125,7 @@ class _Column:
     def measure(self, kind: str, mask: Array, draws: Draws) -> tuple[Measurement, Values]:
         """Return the number over some examples, and their values."""
         values = np.where(mask, self.values, np.nan)
-        metric = _row(self.score.metric, int(np.nansum(self.tied[mask])))
+        metric = _metric_of_score(self.score.metric, int(np.nansum(self.tied[mask])))
         key = MetricKey(metric.name, self.score.direction, subset=kind)
         chance = float(np.nanmean(self.chance[mask]))
         beside = {name: float(np.nanmean(column[mask])) for name, column in self.beside.items()}
@@ -133,7 +133,7 @@ class _Column:
         return replace(number, beside=beside), values
 
 
-def _row(metric: str, tied: int) -> Metric:
+def _metric_of_score(metric: str, tied: int) -> Metric:
     """Return the metric of a declared score, whose contract counts the ties."""
     ties = (
         f"an equal score, up to rounding, counts against the model; ties in {format_count(tied, 'example')}"

@@ -153,7 +153,7 @@ def measurement_row(label: str, contract: Mapping[str, Any], value: float | None
 
 def measurement_rows(measurements: Iterable[Any]) -> list[dict[str, str]]:
     """Return measurements, or pairs of a label and a contract that holds the value, as rows of texts."""
-    return [measurement_row(label, contract) for label, contract in _pairs(measurements)]
+    return [measurement_row(label, contract) for label, contract in _labelled_contracts(measurements)]
 
 
 def remarks(measurements: Iterable[Any]) -> list[str]:
@@ -167,7 +167,7 @@ def remarks(measurements: Iterable[Any]) -> list[str]:
     "interval of i2t/R@1: Wilson's, since all resamples agree"
     """
     measurements = list(measurements)
-    methods = [(label, contract.get("interval", "")) for label, contract in _pairs(measurements)]
+    methods = [(label, contract.get("interval", "")) for label, contract in _labelled_contracts(measurements)]
     words = {label.partition("@")[0].rpartition("/")[2] for label, _ in methods}
     lines = [HITS] if {"R", "recall"} <= words else []
     for method in (WILSON, CERTAIN):
@@ -184,7 +184,7 @@ def _reference_lines(measurements: Iterable[Any]) -> list[str]:
     draw.
     """
     lines = []
-    for label, contract in _pairs(measurements):
+    for label, contract in _labelled_contracts(measurements):
         beside = contract.get("beside", {})
         reached = [f"{name} {format_value(value, 'share')}" for name, value in beside.items()]
         ties = contract.get("ties", "").partition("; ")[2]
@@ -192,7 +192,11 @@ def _reference_lines(measurements: Iterable[Any]) -> list[str]:
             # several models in one table have ties of their own
             name = f"{contract['run']}, {label}" if "run" in contract else label
             lines.append("; ".join(filter(None, [f"beside {name}: {', '.join(reached)}", ties])))
-    units = [contract.get("unit") for _, contract in _pairs(measurements) if contract.get("low") is not None]
+    units = [
+        contract.get("unit")
+        for _, contract in _labelled_contracts(measurements)
+        if contract.get("low") is not None
+    ]
     lines += [f"intervals draw {unit}" for unit in units if unit]
     # two models have the same beside a number
     return list(dict.fromkeys(lines))
@@ -232,7 +236,7 @@ def baseline_remarks(measurements: Iterable[Any]) -> list[str]:
     top: list[str] = []
     common: list[str] = []
     groups: dict[str, str] = {}
-    for label, contract in _pairs(measurements):
+    for label, contract in _labelled_contracts(measurements):
         with suppress(ValueError):
             key = MetricKey.parse(label)
             value = format_value(contract.get("value"), unit_of(label, contract))
@@ -248,7 +252,7 @@ def baseline_remarks(measurements: Iterable[Any]) -> list[str]:
     return lines
 
 
-def _pairs(measurements: Iterable[Any]) -> list[tuple[str, Mapping[str, Any]]]:
+def _labelled_contracts(measurements: Iterable[Any]) -> list[tuple[str, Mapping[str, Any]]]:
     """Return the label of each measurement with its contract."""
     pairs = []
     for item in measurements:

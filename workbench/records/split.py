@@ -135,7 +135,7 @@ class Split:
         if images >= len(self.image_ids):
             return self
         # a slice leaves a memory-mapped array on the disk
-        return self._cut(slice(images), np.arange(images), np.flatnonzero(self.own < images))
+        return self._take_rows(slice(images), np.arange(images), np.flatnonzero(self.own < images))
 
     def restrict(self, images: Rows, captions: Rows) -> Self:
         """Return some images and captions, judgements cut to them.
@@ -144,14 +144,14 @@ class Split:
             images: rows, ascending.
             captions: rows, ascending; each image has one at least, and each caption its image.
         """
-        part = self._cut(images, images, captions)
+        part = self._take_rows(images, images, captions)
         openers: dict[str, Any] = {}
         for name in ("open_image", "open_boxes", "stamp"):
             opener = getattr(self, name)
             openers[name] = opener and partial(_at_row, opener, images)
         return replace(part, **openers)
 
-    def _cut(self, part: Rows | slice, rows: Rows, keep: Rows) -> Self:
+    def _take_rows(self, part: Rows | slice, rows: Rows, keep: Rows) -> Self:
         """Return some images and captions, whose images are opened as before.
 
         Args:
@@ -161,11 +161,11 @@ class Split:
         """
         place = new_rows(rows, len(self.image_ids))
         by_caption = {
-            name: _pick(getattr(self, name), keep)
+            name: _pick_rows(getattr(self, name), keep)
             for name in ("captions", "caption_ids", "level", "chain", "caption_graphs", "negatives")
         }
         by_image = {
-            name: _pick(getattr(self, name), part) for name in ("image_ids", "regions", "image_graphs")
+            name: _pick_rows(getattr(self, name), part) for name in ("image_ids", "regions", "image_graphs")
         }
         return replace(
             self,
@@ -250,7 +250,7 @@ class Split:
         return f"{len(self.image_ids)} images, {len(self.captions)} captions, {digest}"
 
 
-def _pick(values: Any, rows: Rows | slice) -> Any:
+def _pick_rows(values: Any, rows: Rows | slice) -> Any:
     if values is None or isinstance(values, np.ndarray) or isinstance(rows, slice):
         return None if values is None else values[rows]
     return tuple(values[row] for row in rows)

@@ -45,11 +45,11 @@ class About:
         several = isinstance(self.tags, Sequence) and not isinstance(self.tags, str)
         require(several, f"tags are {self.tags!r:.200}; give a list of words", TypeError)
         if self.name:
-            _check(self.name, "name")
+            _check_text(self.name, "name")
             require(self.name not in RESERVED, f"the name {self.name!r} means the latest run; choose another")
         for tag in self.tags:
             require(isinstance(tag, str), f"the tag {tag!r:.200} is no text; give a word", TypeError)
-            _check(tag, "tag")
+            _check_text(tag, "tag")
             require(not {" ", ","} & set(tag), f"the tag {tag!r} is more than one word; give each by itself")
         object.__setattr__(self, "tags", tuple(dict.fromkeys(self.tags)))
 
@@ -70,7 +70,7 @@ class About:
         return list(filter(None, [" ".join(f"#{tag}" for tag in self.tags), self.note]))
 
 
-def _check(text: str, what: str) -> None:
+def _check_text(text: str, what: str) -> None:
     """Raise if a text cannot be the name of a folder."""
     bad = [letter for letter in text if letter in "/\\" or not letter.isprintable()]
     require(not bad, f"the {what} {text!r:.200} holds {bad[:1]}; leave it out")

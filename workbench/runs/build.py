@@ -135,7 +135,7 @@ def _prepare_parts(config: Config) -> Experiment:
     further = negatives(config.negatives, split, model)
     train = replace(ready(split, every_signal=True), relevance=graded, positives=right, negatives=further)
     if config.sampler == "clusters":  # made before training, as a resumed run makes it
-        train = replace(train, clusters=_clusters(config, model, train))
+        train = replace(train, clusters=_cluster_images(config, model, train))
     _require_trained(config, model)
     test_source = _with_note_of_random(config, model, test_source)
     return Experiment(config, model, train, val_source, test_source, given=given)
@@ -197,7 +197,7 @@ def _require_trained(config: Config, model: TrainedModel) -> None:
     )
 
 
-def _clusters(config: Config, model: TrainedModel, train: Source) -> Rows:
+def _cluster_images(config: Config, model: TrainedModel, train: Source) -> Rows:
     """Return ``(I,)`` cluster of each training image, by its mean region, else by its embedding before
     training.
     """

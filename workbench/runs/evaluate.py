@@ -189,7 +189,7 @@ def evaluate(  # noqa: PLR0913
     asked = _check_asked(split, precision, judge, metrics, by, gallery, rounds)
     scored = scoring or {}, Reranking(rerank, reranker, combine, weight), (max_hours, pairs_in)
     how = pretrained, random_weights, prompts, truncate_dim, trust_remote_code, device, precision
-    subject = _subject(model, (data, split), (images, texts, scores, runs, own, qrels), scored, how)
+    subject = _make_subject(model, (data, split), (images, texts, scores, runs, own, qrels), scored, how)
     return _measure_subject(subject, scored[0], asked, About(name, tags, note), rounds, say)
 
 
@@ -204,7 +204,7 @@ def _check_asked(*values: Any) -> dict[str, Any]:
     return asked
 
 
-def _subject(
+def _make_subject(
     model: Any,
     data: tuple[Any, str],
     values: Sequence[Any],
@@ -264,7 +264,7 @@ def _measure_subject(
     say: Say,
 ) -> Result:
     """Measure a subject by the metrics that are asked for, or else by those of the run that it is from."""
-    identity = _identity(subject, scoring, asked)
+    identity = _evaluation_record(subject, scoring, asked)
     model, split, image, text, target, run, _ = subject
     config = run.as_dict() if run else {}
     names, judge = identity.metrics, identity.judge
@@ -317,7 +317,7 @@ def _measure_chains(subject: Subject, rounds: int) -> list[Measurement]:
     return hierarchy.hierarchy_scores(chains, rounds=rounds)
 
 
-def _identity(subject: Subject, scoring: Mapping[str, Any], asked: Mapping[str, Any]) -> Evaluation:
+def _evaluation_record(subject: Subject, scoring: Mapping[str, Any], asked: Mapping[str, Any]) -> Evaluation:
     """Return what was evaluated, and on what.
 
     Args:

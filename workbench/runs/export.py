@@ -138,9 +138,9 @@ def export(run: str | Path, to: str, folder: str | Path, *, licence: str = "unkn
         FileExistsError,
     )
     if to in ENDINGS:
-        return _finish(place, partial(export_lists, run, to))
+        return _write_whole_folder(place, partial(export_lists, run, to))
     model = open_model(run, device="cpu")
-    source = _source(model)
+    source = _exported_model(model)
     forms = _FORMS.get(type(source), {})
     require(to in forms, f"{run} cannot go to {to}: {CAN}")
     if isinstance(source, Towers | Transformers):
@@ -150,10 +150,10 @@ def export(run: str | Path, to: str, folder: str | Path, *, licence: str = "unkn
         forms[to](source, unfinished)
         write_text(unfinished / "README.md", model_card(Path(run), model, to, licence))
 
-    return _finish(place, write)
+    return _write_whole_folder(place, write)
 
 
-def _finish(place: Path, write: Callable[[Path], None]) -> Path:
+def _write_whole_folder(place: Path, write: Callable[[Path], None]) -> Path:
     """Make a folder appear only when all that is written into it is there."""
     place.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=place.parent, prefix=".") as temporary, torch.no_grad():
@@ -164,7 +164,7 @@ def _finish(place: Path, write: Callable[[Path], None]) -> Path:
     return place
 
 
-def _source(model: Model) -> Any:
+def _exported_model(model: Model) -> Any:
     """Return what goes out: two towers without a head of our own, or a model that another library opened."""
     pair = getattr(model, "pair", None)
     if pair is None:

@@ -122,7 +122,7 @@ class SavedLists(SavedScores):
         """Return ``(I, T)`` scores of some images and captions of the data, NaN where nothing is listed: one
         caption is a query among images, all else are images that are queries among captions.
         """
-        rows = self._rows(image), self._rows(text)
+        rows = self._rows_of_items(image), self._rows_of_items(text)
         both = by_rows(self.values)
         of_caption = query_way(image, text) == "t2i"
         scores = both.T.make(rows[1], rows[0]).T if of_caption else both.make(*rows)
@@ -132,7 +132,7 @@ class SavedLists(SavedScores):
         """Return ``(I, T)`` scores of the images and captions of a split, with those of the other
         direction.
         """
-        return by_rows(self.values).select(self._rows(image), self._rows(text))
+        return by_rows(self.values).select(self._rows_of_items(image), self._rows_of_items(text))
 
     def matrix(self, image: Embedding, text: Embedding) -> Array:
         """Return ``(I, T)`` scores in one matrix.
@@ -219,12 +219,12 @@ def open_lists(source: Any, split: Split) -> tuple[SavedScores, Split, dict[str,
                 "time, and compare the results",
             )
             parts[rows.way] = rows
-            origins[rows.way] = _origin(part, rows)
+            origins[rows.way] = _origin_of_lists(part, rows)
             notes += rows.notes
     lists = {way: Lists(part.query, part.item, part.values) for way, part in parts.items()}
     ids = (split.image_ids, split.caption_ids)
     model: SavedScores
-    matrix = _as_matrix(lists, (len(ids[0]), len(ids[1])))
+    matrix = _matrix_of_full_lists(lists, (len(ids[0]), len(ids[1])))
     if matrix is not None:
         model = SavedScores(matrix, ids)
     else:
@@ -236,14 +236,14 @@ def open_lists(source: Any, split: Split) -> tuple[SavedScores, Split, dict[str,
     return model, replace(split, notes=(*split.notes, *notes)), fields
 
 
-def _origin(source: Any, part: Placed) -> dict[str, str]:
+def _origin_of_lists(source: Any, part: Placed) -> dict[str, str]:
     """Return the path of a file and its checksum; of what is in memory how much it is."""
     if isinstance(source, str | Path):
         return file_origin(source)
     return {"pairs": str(len(part.values))}
 
 
-def _as_matrix(lists: Mapping[str, Lists], shape: tuple[int, int]) -> Array | None:
+def _matrix_of_full_lists(lists: Mapping[str, Lists], shape: tuple[int, int]) -> Array | None:
     """Return ``(I, T)`` the scores of lists of all items in both directions that agree; else ``None``."""
     if len(lists) < len(WAYS) or any(len(part.values) < shape[0] * shape[1] for part in lists.values()):
         return None

@@ -35,21 +35,21 @@ def add_noise(contents: Contents, split: Split, scores: AnyScores, amount: float
     by_vectors = model.of_unit_length and not model.directed and model.scorer is None
     if by_vectors or isinstance(model, EncoderModel):
         generator = torch.Generator().manual_seed(seed)
-        return model, _blurred(image, amount, generator), _blurred(text, amount, generator)
+        return model, _add_vector_noise(image, amount, generator), _add_vector_noise(text, amount, generator)
     generator_of_scores = np.random.default_rng(seed)
     ids = split.image_ids, split.caption_ids
     changed: SavedScores
     if isinstance(model, SavedLists):
         lists = {}
         for way, part in model.lists.items():
-            lists[way] = part._replace(values=_shifted(part.values, amount, generator_of_scores))
+            lists[way] = part._replace(values=_add_score_noise(part.values, amount, generator_of_scores))
         changed = SavedLists(lists, ids)
     else:
         rows = by_rows(scores)
-        i2t = _shifted(rows.rows(), amount, generator_of_scores)
+        i2t = _add_score_noise(rows.rows(), amount, generator_of_scores)
         values: Any = i2t
         if not isinstance(scores, np.ndarray):
-            t2i = _shifted(rows.T.rows(), amount, generator_of_scores)
+            t2i = _add_score_noise(rows.T.rows(), amount, generator_of_scores)
             values = RowScores(lambda row, item: i2t[row][:, item], i2t.shape, other=by_rows(t2i))
         changed = SavedScores(values, ids)
         changed.directed = model.directed
@@ -73,13 +73,13 @@ def measure_lists(contents: Contents, split: Split) -> dict[str, Any]:
     return {"measurements": measurements, "values": values}
 
 
-def _blurred(side: Embedding, amount: float, generator: torch.Generator) -> Embedding:
+def _add_vector_noise(side: Embedding, amount: float, generator: torch.Generator) -> Embedding:
     """Vectors with others of some length added."""
     noise: Tensor = normalize(torch.randn(side.mean.shape, generator=generator), dim=1)
     return replace(side, mean=normalize(side.mean + amount * noise, dim=1))
 
 
-def _shifted(scores: Array, amount: float, generator: np.random.Generator) -> Array:
+def _add_score_noise(scores: Array, amount: float, generator: np.random.Generator) -> Array:
     """Scores with normal numbers added, as wide as some share of their standard deviation."""
     noise = generator.standard_normal(scores.shape, np.float32)
     shifted: Array = scores + np.float32(amount * scores.std()) * noise

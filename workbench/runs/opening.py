@@ -80,7 +80,7 @@ def open_runs(
         require(isinstance(name, str | Path), f"{lead}; give folders or names, a result is open", TypeError)
     with Task("opening", len(names), "runs") as task:
         for name in names:
-            opened.append(_open(str(name), root, images, target))
+            opened.append(_open_run(str(name), root, images, target))
             task.update()
     return share_split(opened)
 
@@ -254,7 +254,7 @@ def _differing_fields(own: Mapping[str, Any], other: Mapping[str, Any]) -> list[
     return [field for field in fields if other.get(field) != own[field]]
 
 
-def _open(name: str, root: str, images: int, target: Target | None) -> Result:
+def _open_run(name: str, root: str, images: int, target: Target | None) -> Result:
     run = runs.find(name, root) if name else None
     folder = run.folder if run else None
     kind = read_kind(folder) if folder else SHIPPED
@@ -263,7 +263,7 @@ def _open(name: str, root: str, images: int, target: Target | None) -> Result:
     if isinstance(kind, Evaluation) and kind.random_weights:
         title = name_with_note(title)
     if run is None or folder is None:
-        load = cache(lambda: _contents(None, split))
+        load = cache(lambda: _run_contents(None, split))
         return Result(title, split, load, run=kind or SHIPPED, target=target)
     place = folder / runs.EVALUATIONS / target.name if target else folder
     results = run.evaluations.get(target.name, {}) if target else run.results
@@ -278,7 +278,7 @@ def _open(name: str, root: str, images: int, target: Target | None) -> Result:
         note = f"{title}: {split.name} has changed since it was measured: {changes}; {then}"
         read = _with_note(split, note)
     own = target is None and (without_model or not changes)
-    load = cache(lambda: _contents(folder, read, own=own))
+    load = cache(lambda: _run_contents(folder, read, own=own))
     opened = Result(
         title,
         read,
@@ -350,7 +350,7 @@ def _saved_split(folder: Path, name: str) -> Split:
     return split_of_table(name, captions, images["id"])
 
 
-def _contents(folder: Path | None, split: Split, own: bool = True) -> Contents:
+def _run_contents(folder: Path | None, split: Split, own: bool = True) -> Contents:
     """Return the model, and the embeddings that the run kept of its own data; where they lack an item, or
     something that the objective's scores read, the split is embedded. What the shipped encoder says the cache
     keeps.

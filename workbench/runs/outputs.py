@@ -71,13 +71,13 @@ def as_vectors(output: Any, method: str, items: Sequence[str]) -> Tensor:
 
 def is_several(output: Any) -> bool:
     """Return whether a method gave several vectors an item: ``(N, P, D)``, or ``N`` times ``(P_i, D)``."""
-    return _axes(output) == 3
+    return _count_axes(output) == 3
 
 
-def _axes(output: Any) -> int:
+def _count_axes(output: Any) -> int:
     """Return how many axes an output has, of lists by their first elements."""
     if isinstance(output, list | tuple):
-        return 1 + _axes(output[0]) if output else 1
+        return 1 + _count_axes(output[0]) if output else 1
     return int(getattr(output, "ndim", 0))
 
 

@@ -200,11 +200,11 @@ class PairModel(OwnModel):
         Raises:
             ValueError: it would take longer than ``max_hours``.
         """
-        session = self._session(image, text)
+        session = self._start_session(image, text)
         if (latest := self._latest.get("whole")) and latest.matches(image, text):
             return latest.scores
         remedy = "let it score the best items of a first stage again, as the reranker with rerank=16"
-        self._announce(self._count_missing(session), partial(self._score_sample, session), remedy, say)
+        self._report_cost(self._count_missing(session), partial(self._score_sample, session), remedy, say)
         scores = super().scores_of_split(image, text, say=say)
         if isinstance(scores, np.ndarray):
             self._latest["whole"] = _Latest(image, text, scores)
@@ -212,7 +212,7 @@ class PairModel(OwnModel):
 
     def scores(self, image: Embedding, text: Embedding) -> Array:
         """Return ``(I, T)`` scores, some images and texts at a time."""
-        session = self._session(image, text)
+        session = self._start_session(image, text)
         out = np.empty((len(image), len(text)), np.float32)
         with Task(f"scoring pairs with {self.name}", out.size, "pairs") as session.task:
             for rows in _split_rows(len(image), AT_ONCE):
@@ -224,7 +224,7 @@ class PairModel(OwnModel):
         self, image: Embedding, text: Embedding, rows: Rows, items: Rows, *, say: Say = silent
     ) -> Array:
         """Score pairs, see ``Model``."""
-        session, pairs = self._session(image, text), (rows.tobytes(), items.tobytes())
+        session, pairs = self._start_session(image, text), (rows.tobytes(), items.tobytes())
         if (latest := self._latest.get("pairs")) and latest.matches(image, text, pairs):
             return latest.scores
         began = clock()
@@ -235,15 +235,15 @@ class PairModel(OwnModel):
             some = missing[:size]
             return self._try_pairs(session, rows[some], items[some])
 
-        self._announce(len(missing), attempt, "re-rank fewer items", say)
+        self._report_cost(len(missing), attempt, "re-rank fewer items", say)
         with Task(f"scoring pairs with {self.name}", len(rows), "pairs") as session.task:
-            self._complete(session, rows, items, values)
+            self._fill_missing(session, rows, items, values)
             session.write()
         say(format_cost(len(rows), len(image) * len(text), self.name, clock() - began))
         self._latest["pairs"] = _Latest(image, text, values, pairs)
         return values
 
-    def _announce(self, pairs: int, attempt: Callable[[int], int], remedy: str, say: Say) -> None:
+    def _report_cost(self, pairs: int, attempt: Callable[[int], int], remedy: str, say: Say) -> None:
         """Report what it costs to score so many pairs.
 
         Args:
@@ -263,9 +263,9 @@ class PairModel(OwnModel):
             "max_hours",
         )
         if seconds >= SAID_SECONDS:
-            _tell(say, f"scoring {cost}")
+            _report(say, f"scoring {cost}")
 
-    def _session(self, image: Embedding, text: Embedding) -> "_Session":
+    def _start_session(self, image: Embedding, text: Embedding) -> "_Session":
         if isinstance(image, Items) and isinstance(text, Items):
             return _Session(self.score_store(), image, text)
         raise TypeError(f"{self.name} scores images and texts, and no vectors")
@@ -276,17 +276,17 @@ class PairModel(OwnModel):
         pairs = np.repeat(rows, len(every)), np.tile(every, len(rows))
         values = session.known(*pairs)
         if not self.in_lists:
-            self._complete(session, *pairs, values)
+            self._fill_missing(session, *pairs, values)
             return values.reshape(len(rows), -1)
         matrix = values.reshape(len(rows), -1)
         for items in _split_rows(len(every), TEXTS_AT_ONCE):
             if np.isnan(matrix[:, items]).any():
-                block = self._matrix(session, rows, items)
+                block = self._score_matrix(session, rows, items)
                 matrix[:, items] = block
                 session.add(np.repeat(rows, len(items)), np.tile(items, len(rows)), block.ravel())
         return matrix
 
-    def _complete(self, session: "_Session", rows: Rows, items: Rows, values: Array) -> None:
+    def _fill_missing(self, session: "_Session", rows: Rows, items: Rows, values: Array) -> None:
         """Compute the scores of pairs, images ascending, that are NaN."""
         missing = np.flatnonzero(np.isnan(values))
 
@@ -305,7 +305,7 @@ class PairModel(OwnModel):
     def _score_by_call(self, session: "_Session", rows: Rows, items: Rows) -> Array:
         """Return ``(n,)`` scores of pairs; without ``score``, of one image ``(1,)`` and texts."""
         if not self.paired:
-            row: Array = self._matrix(session, rows, items)[0]
+            row: Array = self._score_matrix(session, rows, items)[0]
             return row
         with torch.no_grad(), devices.in_precision(self._place, self.precision):
             sides = session.opened(rows), session.texts.read(items)
@@ -313,7 +313,7 @@ class PairModel(OwnModel):
         scores = as_score_list(output, f"{self.name}.score", len(rows))
         return self._require_finite(session, scores, rows, items)
 
-    def _matrix(self, session: "_Session", rows: Rows, items: Rows) -> Array:
+    def _score_matrix(self, session: "_Session", rows: Rows, items: Rows) -> Array:
         """Return ``(n, m)`` scores of some images with some texts."""
         with torch.no_grad(), devices.in_precision(self._place, self.precision):
             sides = session.opened(rows), session.texts.read(items)
@@ -379,7 +379,7 @@ class PairModel(OwnModel):
             # an image is prepared once for as many texts as are there, up to so many
             items = min(texts, TEXTS_AT_ONCE, size)
             rows = min(images, size // items, AT_ONCE)
-            self._matrix(session, np.arange(rows), np.arange(items))
+            self._score_matrix(session, np.arange(rows), np.arange(items))
             return rows * items
         numbers = np.arange(min(size, images * texts))
         self._score_by_call(session, *np.divmod(numbers, texts))
@@ -462,7 +462,7 @@ def _split_rows(count: int, size: int) -> list[Rows]:
     return [np.arange(first, min(first + size, count)) for first in range(0, count, size)]
 
 
-def _tell(say: Say, line: str) -> None:
+def _report(say: Say, line: str) -> None:
     """Report a line to whoever listens, else where progress is shown."""
     if say is silent:
         progress.note(line)

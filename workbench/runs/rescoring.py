@@ -91,7 +91,9 @@ def weights_between(model: TrainedModel, share: float) -> TrainedModel:
         f"{model.name} began at random, {min(drawn, default='')} first; name a run that was fine-tuned from "
         "a model, with head='pooled'",
     )
-    mixed = {name: _mix(before[name], value, share) for name, value in after.items() if RANDOM not in name}
+    mixed = {
+        name: _mix_weights(before[name], value, share) for name, value in after.items() if RANDOM not in name
+    }
     checkpoint.load_weights(begun.pair, begun.objective, {**after, **mixed})
     name = f"{model.name}, {WISE_FT}={share}"
     objective = begun.objective.to(model.device).eval()
@@ -112,7 +114,7 @@ def _is_same(first: Tensor, second: Tensor) -> bool:
     return first.shape == second.shape and torch.equal(first, second)
 
 
-def _mix(before: Tensor, after: Tensor, share: float) -> Tensor:
+def _mix_weights(before: Tensor, after: Tensor, share: float) -> Tensor:
     """Return the weights between; integers have none, and are those after, or before where all others are."""
     if share == 0 or not before.is_floating_point():
         return before if share == 0 else after

@@ -108,7 +108,7 @@ def resolve(config: Config, objective: Objective | None = None) -> Config:
     if objective is None:
         with torch.random.fork_rng(devices=[]):  # nothing is drawn from the generator of the run
             objective = make_objective(config)
-    laid = merge(_selection(given), merge(_completed_values(given, objective), given))
+    laid = merge(_selection_by_truth(given), merge(_completed_values(given, objective), given))
     graph = "entities" in objective.reads and not _names_member(laid, "text_encoder")
     values = merge(PLAIN, laid)
     if graph:
@@ -120,7 +120,7 @@ def resolve(config: Config, objective: Objective | None = None) -> Config:
     return complete
 
 
-def _selection(given: Mapping[str, Any]) -> dict[str, Any]:
+def _selection_by_truth(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return what chooses the epoch of a training with every true pair, which RSUM counts as errors."""
     return {"select": TRUTH} if given.get("positives") == "exact" else {}
 

@@ -313,7 +313,7 @@ def place_rows(table: pd.DataFrame, split: Split, name: str, way: str = "") -> P
             f"{name}: query {names[0][0]!r} with item {names[1][0]!r} is no image with a caption of "
             f"{split.name}, whose ids are {split.image_ids[0]!r} and {split.caption_ids[0]!r}, ..."
         )
-    way = way or _direction(fits, name)
+    way = way or _direction_of_ids(fits, name)
     rows = fits[way][0]
     query, item = (side[code] for side, code in zip(rows, codes, strict=True))
     inside = (query >= 0) & (item >= 0)
@@ -327,7 +327,7 @@ def place_rows(table: pd.DataFrame, split: Split, name: str, way: str = "") -> P
     return Placed(way, query[inside], item[inside], values[inside], tuple(notes))
 
 
-def _direction(fits: Mapping[str, tuple[Sequence[Rows], int]], name: str) -> str:
+def _direction_of_ids(fits: Mapping[str, tuple[Sequence[Rows], int]], name: str) -> str:
     """Return the direction whose ids fit: all of them, where those of both fit in part, and as they are
     written, where all of both do.
 
@@ -359,7 +359,7 @@ def _trailing_number(name: str) -> str:
     return str(int(digits[1])) if digits else name
 
 
-def _path(name: str) -> str:
+def _with_slashes(name: str) -> str:
     return str(PurePosixPath(name.replace("\\", "/")))
 
 
@@ -368,7 +368,7 @@ def _stem(name: str) -> str:
 
 
 # ways to write an id: as it is, as a path, without folder and ending, as a number
-FORMS: tuple[Callable[[str], str], ...] = (str, _path, _stem, _trailing_number)
+FORMS: tuple[Callable[[str], str], ...] = (str, _with_slashes, _stem, _trailing_number)
 
 
 def _rows_of(names: Sequence[str], known: Sequence[str]) -> tuple[Rows, int]:

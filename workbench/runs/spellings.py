@@ -56,7 +56,7 @@ def nest(values: Layer, rest: str = "") -> dict[str, Any]:
     """
     settings: dict[Path, Setting] = {}
     for name, value in _pairs(values):
-        for setting in _settings(tuple(name.split(".")), value, name):
+        for setting in _flatten_settings(tuple(name.split(".")), value, name):
             _add_setting(settings, _shorten_path(rest, setting))
     out: dict[str, Any] = {}
     for path, setting in settings.items():
@@ -173,11 +173,11 @@ def _pairs(values: Layer) -> Iterable[tuple[str, Any]]:
     return values.items() if isinstance(values, Mapping) else values
 
 
-def _settings(path: Path, value: Any, spelling: str) -> Iterator[Setting]:
+def _flatten_settings(path: Path, value: Any, spelling: str) -> Iterator[Setting]:
     """Yield a value, or those of a mapping to any depth."""
     if value and isinstance(value, Mapping):
         for name, inner in value.items():
-            yield from _settings((*path, name), inner, f"{spelling}.{name}")
+            yield from _flatten_settings((*path, name), inner, f"{spelling}.{name}")
     else:
         yield Setting(path, value, spelling)
 

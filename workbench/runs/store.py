@@ -188,7 +188,7 @@ def read(folder: Path | str) -> Run:
     evaluations = {file.parent.name: load(file) for file in others}
     for file in (path / RESULTS, *others):
         verify_files(file.parent, *([file] if file.is_file() else []))
-    status = _status(path, bool(results))
+    status = _read_status(path, bool(results))
     about = read_about(path)
     return Run(
         path,
@@ -210,7 +210,7 @@ def size_of(folder: Path) -> int:
     return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
 
 
-def _status(folder: Path, has_results: bool) -> str:
+def _read_status(folder: Path, has_results: bool) -> str:
     """Return what ``STATUS`` says. A run may be cut off after its results, before its watcher has written
     that.
     """

@@ -164,15 +164,15 @@ def read_vectors(source: Any, side: Side) -> SideVectors:
     name = str(source) if isinstance(source, str | Path) else f"{side}s"
     fields = fields_of(source, name)
     if len(fields) == 1 and not fields[0].name:
-        values, mask, remarks = _unit_vectors(*_arrays(fields[0].value, name), name)
-        return SideVectors(values, (), _notes(source, side, remarks), (), mask=mask)
+        values, mask, remarks = _unit_vectors(*_as_padded_array(fields[0].value, name), name)
+        return SideVectors(values, (), _note_lines(source, side, remarks), (), mask=mask)
     field = _field_of_vectors(fields, side, name)
-    array, mask = _arrays(field.value, f"{name}, {field.name}")
+    array, mask = _as_padded_array(field.value, f"{name}, {field.name}")
     real_field, real = mask_of(fields, side, tuple(array.shape), name)
     masks = [each for each in (mask, real) if each is not None]
     mask = torch.stack(masks).all(dim=0) if masks else None
     values, mask, remarks = _unit_vectors(array, mask, f"{name}, {field.name}")
-    ids_field, ids = _ids(fields, side, name, len(values))
+    ids_field, ids = _find_ids(fields, side, name, len(values))
     if field.numbered or not (side_of(field.name) or field.word in VECTORS):
         remarks = [f"{field.name} are {values.shape[-1]} dimensions", *remarks]
     unread = [other for other in fields if other.name not in (field.name, ids_field, real_field)]
@@ -181,7 +181,7 @@ def read_vectors(source: Any, side: Side) -> SideVectors:
     plain = [other for other in own if _is_beside(other, len(values))]
     beside = {other.name: _item_field(other, side, source) for other in plain}
     names = tuple(other.name for other in unread if other.name not in beside)
-    return SideVectors(values, ids, _notes(source, side, remarks), names, tuple(like_ids), mask, beside)
+    return SideVectors(values, ids, _note_lines(source, side, remarks), names, tuple(like_ids), mask, beside)
 
 
 def _is_beside(field: Field, count: int) -> bool:
@@ -234,7 +234,7 @@ def _is_like_ids(field: Field, side: Side, count: int) -> bool:
     return words and not any(" " in text for text in texts)
 
 
-def _notes(source: Any, side: Side, remarks: Iterable[str]) -> tuple[str, ...]:
+def _note_lines(source: Any, side: Side, remarks: Iterable[str]) -> tuple[str, ...]:
     return tuple(f"{_short_name(source, side)}: {remark}" for remark in remarks)
 
 
@@ -274,7 +274,7 @@ def _field_of_vectors(fields: Sequence[Field], side: Side, name: str) -> Field:
     return candidates[0]
 
 
-def _arrays(value: Any, name: str) -> tuple[Array | Tensor, Tensor | None]:
+def _as_padded_array(value: Any, name: str) -> tuple[Array | Tensor, Tensor | None]:
     """Return a value as one array or tensor, and which vectors are real where items have different
     numbers.
     """
@@ -335,7 +335,7 @@ def _single_precision(array: Array) -> Array:
         return np.ascontiguousarray(array, dtype=np.float32)
 
 
-def _ids(fields: Sequence[Field], side: Side, name: str, count: int) -> tuple[str, tuple[str, ...]]:
+def _find_ids(fields: Sequence[Field], side: Side, name: str, count: int) -> tuple[str, tuple[str, ...]]:
     """Return the name of the field that holds the ids of a side, and the ids; both empty where there are
     none.
     """

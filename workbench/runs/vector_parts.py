@@ -44,7 +44,7 @@ def pad_ragged(value: Any, name: str) -> tuple[Tensor, Tensor] | None:
         ValueError: their widths differ, or one has no vector; the message names its row.
     """
     whole = isinstance(value, Tensor) or (isinstance(value, np.ndarray) and value.dtype != object)
-    if whole or not _axes(value) >= 3:
+    if whole or not _count_axes(value) >= 3:
         return None
     tensors = list(map(_as_tensor, value))
     width = tensors[0].shape[-1]
@@ -69,10 +69,10 @@ def _as_tensor(value: Any) -> Tensor:
     return value if isinstance(value, Tensor) else torch.from_numpy(np.array(value))
 
 
-def _axes(value: Any) -> int:
+def _count_axes(value: Any) -> int:
     """Return how many axes a value has by its first elements."""
     listed = is_sequence(value)
-    return 1 + _axes(value[0]) if listed and len(value) else int(listed)
+    return 1 + _count_axes(value[0]) if listed and len(value) else int(listed)
 
 
 def mask_of(

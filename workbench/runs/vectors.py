@@ -75,12 +75,12 @@ def with_frozen_vectors(source: Source, pair: Pair, reads: Sequence[str]) -> Sou
 def frozen_vectors(encoder: Encoder, side: Side, split: Split, read: Callable[[Rows], Batch]) -> Vectors:
     """Return what an encoder that does not learn says of a whole split: computed once, and then read."""
     file = cache_folder() / f"vectors-{side}-{_vectors_key(encoder, side, split, read)}.npy"
-    cached_file(file, partial(_write, encoder, side, split, read))
+    cached_file(file, partial(_write_vectors, encoder, side, split, read))
     return Vectors(np.load(file, mmap_mode="r"))
 
 
 @torch.inference_mode()
-def _write(
+def _write_vectors(
     encoder: Encoder, side: Side, split: Split, read: Callable[[Rows], Batch], file: Path
 ) -> dict[str, Any]:
     count = len(split.image_ids if side == "image" else split.captions)

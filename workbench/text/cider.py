@@ -126,10 +126,10 @@ class CiderRelevance(Relevance):
         out = np.empty((len(captions), len(images)), dtype=np.float32)
         for length in np.unique(lengths):
             same = np.flatnonzero(lengths == length)
-            weighted = self._by_length @ self._penalty(length, self._lengths)
+            weighted = self._by_length @ self._length_penalty(length, self._lengths)
             summed = sparse.csr_array((weighted, *self._places), (len(self._places[1]) - 1, len(images)))
             scores = (self._hypotheses.values[captions[same]] @ summed).toarray()
-            out[same] = self._mean(scores.T, images, captions[same]).T
+            out[same] = self._mean_over_references(scores.T, images, captions[same]).T
         return out.T
 
     def _scores_by_reference(self, images: Rows, captions: Rows) -> Array:
@@ -139,14 +139,14 @@ class CiderRelevance(Relevance):
         n = len(members.indices)
         shared = (self._references.values[references] @ self._hypotheses.values[captions].T).toarray()
         lengths = self._references.lengths[references]
-        shared *= self._penalty(self._hypotheses.lengths[captions], lengths[:, None])
+        shared *= self._length_penalty(self._hypotheses.lengths[captions], lengths[:, None])
         members = sparse.csr_array((members.data, np.arange(n), members.indptr), shape=(len(images), n))
-        return self._mean(members @ shared, images, captions).astype(np.float32)
+        return self._mean_over_references(members @ shared, images, captions).astype(np.float32)
 
-    def _penalty(self, a: Any, b: Any) -> Values:
+    def _length_penalty(self, a: Any, b: Any) -> Values:
         return np.asarray(np.exp(-((a - b) ** 2) / (2 * self._sigma**2)))
 
-    def _mean(self, sums: Values, images: Rows, captions: Rows) -> Values:
+    def _mean_over_references(self, sums: Values, images: Rows, captions: Rows) -> Values:
         """Return sums over references ``(n, m)`` divided by how many they are; a caption may be left out of
         its own image.
         """
@@ -209,7 +209,9 @@ class Cider(RelevanceMaker):
     def transform(self, captions: Sequence[str], own: Rows, images: int | None = None) -> CiderRelevance:
         """Return every caption against every image, whose references are its own captions."""
         own, images = image_rows(self.name, len(captions), own, images)
-        return CiderRelevance(self, *self._features(captions), own, images, leave_one_out=self.leave_one_out)
+        return CiderRelevance(
+            self, *self._both_features(captions), own, images, leave_one_out=self.leave_one_out
+        )
 
     def compare(
         self, hypotheses: Sequence[str], references: Sequence[str], own: Rows, images: int | None = None
@@ -217,12 +219,12 @@ class Cider(RelevanceMaker):
         """Return texts from elsewhere against every image."""
         own, images = image_rows(self.name, len(references), own, images)
         n = len(hypotheses)
-        texts = self._features([*hypotheses, *references])
+        texts = self._both_features([*hypotheses, *references])
         parts = zip(texts, (slice(n), slice(n, None)), strict=True)
         first, second = (Features(text.values[part], text.lengths[part]) for text, part in parts)
         return CiderRelevance(self, first, second, own, images)
 
-    def _features(self, captions: Sequence[str]) -> tuple[Features, Features]:
+    def _both_features(self, captions: Sequence[str]) -> tuple[Features, Features]:
         """Return the captions as hypotheses and as references."""
         require(self.documents, "cider: no document frequencies yet; call fit(captions, own) first")
         counted = count_ngrams(captions, SPLITS[self.tokens])

@@ -131,7 +131,7 @@ class GraphTokens(SignalMaker):
     def fit(self, captions: Sequence[str]) -> Self:
         """Learn the vocabulary, where words are read."""
         if isinstance(self._reader, Tokens):
-            phrases = chain.from_iterable(map(_phrases, self.graphs(captions)))
+            phrases = chain.from_iterable(map(_phrases_of_graph, self.graphs(captions)))
             self._reader.fit([*dict.fromkeys(phrases), *captions])
         return self
 
@@ -145,17 +145,17 @@ class GraphTokens(SignalMaker):
     def transform(self, captions: Sequence[str]) -> GraphTokenSignal:
         """Return the graphs of the captions as numbers."""
         number: dict[str, int] = {}
-        numbers = [self._numbers(graph, number) for graph in self.graphs(captions)]
+        numbers = [self._graph_as_numbers(graph, number) for graph in self.graphs(captions)]
         objects, attributes, relations = zip(*numbers, strict=True) if numbers else ((), (), ())
         return GraphTokenSignal(
             Ragged.from_rows(objects),
             Ragged.from_rows(attributes, width=self.attributes),
             Ragged.from_rows(relations, width=3),
             tuple(number),
-            self._words(tuple(number)),
+            self._phrase_tokens(tuple(number)),
         )
 
-    def _numbers(
+    def _graph_as_numbers(
         self, graph: SceneGraph, number: dict[str, int]
     ) -> tuple[list[int], list[list[int]], list[list[int]]]:
         """Return a graph within the limits: objects, their attributes padded with 0, and relations."""
@@ -178,7 +178,7 @@ class GraphTokens(SignalMaker):
                 relations.append([subject, number_of(relation), thing])
         return objects, [row + [0] * (self.attributes - len(row)) for row in attributes], relations
 
-    def _words(self, phrases: tuple[str, ...]) -> TokenSignal | Array:
+    def _phrase_tokens(self, phrases: tuple[str, ...]) -> TokenSignal | Array:
         if not isinstance(self._reader, WordFeatures):
             return self._reader.transform(phrases)
         features = self._reader.transform(phrases)
@@ -195,7 +195,7 @@ class GraphTokens(SignalMaker):
         return self
 
 
-def _phrases(graph: SceneGraph) -> list[str]:
+def _phrases_of_graph(graph: SceneGraph) -> list[str]:
     """Return the names of the objects, then of the attributes, then of the relations."""
     attributes = [attribute for _, attribute in graph.attributes]
     relations = [relation for _, relation, _ in graph.relations]

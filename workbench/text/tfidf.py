@@ -69,9 +69,9 @@ class Tfidf(RelevanceMaker):
     ) -> TfidfRelevance:
         """Return texts from elsewhere against every image."""
         own, images = image_rows(self.name, len(references), own, images)
-        return TfidfRelevance(self._vectors(hypotheses), self._vectors(references), own, images)
+        return TfidfRelevance(self._tfidf_vectors(hypotheses), self._tfidf_vectors(references), own, images)
 
-    def _vectors(self, captions: Sequence[str]) -> sparse.csr_array:
+    def _tfidf_vectors(self, captions: Sequence[str]) -> sparse.csr_array:
         require(self.idf, "tfidf: no words yet; call fit(captions, own) first")
         vectorizer: Any = TfidfVectorizer(vocabulary=list(self.idf))
         vectorizer.idf_ = np.array(list(self.idf.values()))

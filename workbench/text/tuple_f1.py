@@ -89,8 +89,8 @@ def tuple_scores(
         ValueError: a name is in two synonym sets.
     """
     same = _representatives(synonyms)
-    proposed = _tuples([candidate], same)
-    truth = _tuples(references, same)
+    proposed = _united_tuples([candidate], same)
+    truth = _united_tuples(references, same)
     sizes = [Counter(map(len, tuples)) for tuples in (proposed & truth, proposed, truth)]
     scores = {"all": TupleScore(*map(Counter.total, sizes))}
     for name, size in PARTS.items():
@@ -122,7 +122,7 @@ class TupleF1Relevance(Relevance):
         for row, graph in zip(own.tolist(), references, strict=True):
             of_image[row].append(graph)
         of_candidate = [[graph] for graph in candidates]
-        incidence = _incidence([_tuples(graphs, same) for graphs in of_image + of_candidate])
+        incidence = _incidence_matrix([_united_tuples(graphs, same) for graphs in of_image + of_candidate])
         self._images = incidence[:images]
         self._captions = incidence[images:]
         self._image_sizes = np.diff(self._images.indptr)
@@ -192,13 +192,13 @@ def _representatives(synonyms: Synonyms | None) -> dict[str, str]:
     return stand_in
 
 
-def _tuples(graphs: Iterable[SceneGraph], same: dict[str, str]) -> Tuples:
+def _united_tuples(graphs: Iterable[SceneGraph], same: dict[str, str]) -> Tuples:
     """Return the tuples of all graphs together, every name replaced by the one that stands for it."""
     tuples = chain.from_iterable(graph.tuples() for graph in graphs)
     return frozenset(tuple(map(same.get, names, names)) for names in tuples)
 
 
-def _incidence(rows: list[Tuples]) -> sparse.csr_array:
+def _incidence_matrix(rows: list[Tuples]) -> sparse.csr_array:
     """Return ``(N, W)``: 1 where a row holds one of the ``W`` tuples that occur."""
     counter = CountVectorizer(analyzer=list, dtype=np.float64)
     return sparse.csr_array(counter.fit_transform(rows) if any(rows) else (len(rows), 1))

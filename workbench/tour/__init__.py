@@ -121,7 +121,7 @@ def tour(
         for number, stop in enumerate(stops, 1):
             for name in stop.models_of:
                 started[name].result()
-            started[stop.name] = pool.submit(_run, stop, folder, f"{number}/{len(stops)}", say, task)
+            started[stop.name] = pool.submit(_run_stop, stop, folder, f"{number}/{len(stops)}", say, task)
         results = {name: future.result() for name, future in started.items()}
     seconds = time.perf_counter() - began
     index = write_text(folder / "index.html", render(stops, list(results.values()), seconds))
@@ -130,7 +130,7 @@ def tour(
     return TourResult(index, code, round(seconds, 1), ended)
 
 
-def _run(stop: Stop, folder: Path, place: str, say: Callable[[str], None], task: Task) -> Outcome:
+def _run_stop(stop: Stop, folder: Path, place: str, say: Callable[[str], None], task: Task) -> Outcome:
     """Run one stop, and say that it begins, at which place of the tour, and how it ended."""
     say(f"{place} {stop.name}: {stop.says}")
     about = About(stop.title or stop.name)
@@ -181,7 +181,7 @@ def render(stops: Sequence[Stop], results: Sequence[Outcome], seconds: float) ->
     notebooks = []
     for stop, result in zip(stops, results, strict=True):
         numbers[stop.name] = runs.read(result.folder).results
-        notebooks.append(_notebook(stop, result, numbers[stop.name]))
+        notebooks.append(_notebook_values(stop, result, numbers[stop.name]))
     models = {}
     for entry in notebooks:
         of_stop = numbers[entry["stop"].name]
@@ -207,9 +207,9 @@ def render(stops: Sequence[Stop], results: Sequence[Outcome], seconds: float) ->
         failed=[entry for entry in notebooks if entry["result"].exit_code],
         count=len(stops),
         models=list(models),
-        rows=_rows(models, compared),
+        rows=_table_rows(models, compared),
         world=list(_scene_examples()),
-        questions=_questions(opened),
+        questions=_sample_questions(opened),
         marks=MARKS,
         sheet=Markup(_disagreement_sheet(opened)),
         explore=[format_path(result.folder) for result in trained],
@@ -230,14 +230,14 @@ def _recorded_finding() -> dict[str, Any]:
     return {"sentences": " ".join(finding.sentences(rows)), "figure": Markup(drawn)}
 
 
-def _notebook(stop: Stop, result: Outcome, numbers: Mapping[str, Any]) -> dict[str, Any]:
+def _notebook_values(stop: Stop, result: Outcome, numbers: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the page shows of a notebook."""
     return {
         "stop": stop,
         "title": stop.title or stop.name,
         "result": result,
         "finding": summary(stop.notebook, numbers),
-        "figures": list(_figures(stop, result.folder)),
+        "figures": list(_shown_figures(stop, result.folder)),
     }
 
 
@@ -292,7 +292,7 @@ def _verdict_figure(compared: Mapping[str, Any], stops: Sequence[Stop]) -> str:
     return report.figure_div(json.loads(fig.to_json()), "verdicts", static=True)
 
 
-def _rows(models: Mapping[str, Mapping[str, Any]], compared: Mapping[str, Any]) -> list[list[Cell]]:
+def _table_rows(models: Mapping[str, Mapping[str, Any]], compared: Mapping[str, Any]) -> list[list[Cell]]:
     """Return the numbers that all models have, one a row."""
     rows = []
     for key, says in PAGE["rows"].items():
@@ -332,7 +332,7 @@ def _scene_examples() -> Iterator[dict[str, Any]]:
         yield {"image": split.open_image(row), "short": captions[0], "long": captions[-1]}
 
 
-def _figures(stop: Stop, folder: Path) -> Iterator[dict[str, Any]]:
+def _shown_figures(stop: Stop, folder: Path) -> Iterator[dict[str, Any]]:
     """Yield the figures of an executed notebook that the page shows, each with its title and its place there.
 
     Args:
@@ -374,7 +374,7 @@ def _disagreement_sheet(opened: Sequence[Result]) -> str:
     )
 
 
-def _questions(opened: Sequence[Result]) -> list[dict[str, Any]]:
+def _sample_questions(opened: Sequence[Result]) -> list[dict[str, Any]]:
     """Return the captions on which the trained models differ most, each with the first images of every
     model.
     """

@@ -76,7 +76,7 @@ def differences(rows: pd.DataFrame, key: str, selected: str) -> pd.DataFrame:
     return of_key[~of_key.objective.isin(RANKED)].set_index("objective")
 
 
-def _signs(rows: pd.DataFrame) -> "pd.Series[int]":
+def _signs_of_differences(rows: pd.DataFrame) -> "pd.Series[int]":
     """Return by objective 1 where annotated pairs are better, -1 where every true pair is, else 0."""
     return (rows.low > 0).astype(int) - (rows.high < 0).astype(int)
 
@@ -85,7 +85,7 @@ def statement_tallies(rows: pd.DataFrame) -> list[Tally]:
     """Count the four statements of the first comparison over the objectives that are there."""
     tallies, by_number = [], []
     for statement, key, selected, sign in STATEMENTS:
-        signs = _signs(differences(rows, key, selected))
+        signs = _signs_of_differences(differences(rows, key, selected))
         holds, fails = int((signs == sign).sum()), int((signs == -sign).sum())
         tallies.append(Tally(statement, holds, fails, len(signs)))
         by_number.append(signs)
@@ -118,7 +118,7 @@ def level_groups(rows: pd.DataFrame) -> dict[str, list[int]]:
     """
     groups: dict[str, list[int]] = {"more": [], "fewer": [], "neither": []}
     for level, key in LEVELS.items():
-        signs = _signs(differences(rows, key, "truth"))
+        signs = _signs_of_differences(differences(rows, key, "truth"))
         if 2 * int((signs == -1).sum()) > len(signs):
             groups["more"].append(level)
         elif 2 * int((signs == 1).sum()) > len(signs):
@@ -162,7 +162,7 @@ def describe_levels(rows: pd.DataFrame) -> str:
     )
 
 
-def _runs(rows: pd.DataFrame) -> pd.DataFrame:
+def _means_by_training(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the means of each training, a column a number."""
     means = rows[(rows.positives != DIFFERENCE) & rows.key.isin(UNITS)]
     names = ["objective", "title", "positives", "selected"]
@@ -174,7 +174,7 @@ def describe_ranks(rows: pd.DataFrame) -> str:
     """Describe what three ranks reach, and whether another objective reaches as much; empty until both are
     trained.
     """
-    runs = _runs(rows)
+    runs = _means_by_training(rows)
     own = [index for index in runs.index if index[0] == RANKED[0] and index[2:] == ("exact", "truth")]
     others = runs[~runs.index.get_level_values("objective").isin(RANKED)]
     if not own or others.empty:

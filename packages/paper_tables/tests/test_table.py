@@ -346,11 +346,11 @@ def test_the_budget_says_shares_and_no_more_epochs_of_warming_than_there_were():
         {"train_images": 0, "epochs": 1, "warmup_epochs": warm, "data": {"share": share}}
         for warm, share in ((2, 0.1), (0, 0.25))
     ]
-    assert table._budget(configs) == (
+    assert table._describe_budget(configs) == (
         "Trained here on 10.0 percent or 25.0 percent of the images for 1 epoch; up to 1 epoch with hinges "
         "over all negatives."
     )
-    assert table._budget([{"train_images": 200, "epochs": 4, "data": {"share": 0.1}}]) == (
+    assert table._describe_budget([{"train_images": 200, "epochs": 4, "data": {"share": 0.1}}]) == (
         "Trained here on 200 images, taken from 10.0 percent of all for 4 epochs."
     )
 
@@ -387,7 +387,7 @@ def test_what_is_printed_of_another_test_set_stands_in_a_table_of_its_own():
 
 
 def test_latex_has_no_sign_that_it_would_read():
-    assert tables._escape("50 % of A_1 & VSE∞†") == r"50 \% of A\_1 \& VSE$\infty$\dag{}"
+    assert tables._escape_latex("50 % of A_1 & VSE∞†") == r"50 \% of A\_1 \& VSE$\infty$\dag{}"
 
 
 def test_the_verb_makes_the_table_again_and_says_what_is_missing(tmp_path):

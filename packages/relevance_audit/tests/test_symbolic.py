@@ -66,7 +66,7 @@ def parsed(captions):
 def test_it_is_the_slow_double_loop(precision):
     captions, own = list(GRAPHS), np.array([0, 1, 0, 2, 3])
     maker = text.load("symbolic", tuples=1.0, precision=precision, parser=parsed).fit(captions, own)
-    stated = maker._read(captions)
+    stated = maker._read_statements(captions)
     images = [set() for _ in range(4)]
     every = {}
     for image, statements in zip(own, stated, strict=True):

@@ -184,8 +184,8 @@ class Graph(Encoder):
         phrases = {"objects": graphs.objects, "attributes": attributes, "relations": graphs.relations}
         rows = {kind: torch.searchsorted(signal["phrases"], ids) for kind, ids in phrases.items()}
         read = self.reader(signal["words"], rows)
-        nodes = self._concept("entities", torch.cat([read["objects"], read["attributes"]]))
-        relations = self._concept("relations", read["relations"])
+        nodes = self._concept_vectors("entities", torch.cat([read["objects"], read["attributes"]]))
+        relations = self._concept_vectors("relations", read["relations"])
         if self.structure.joint:
             entities = objects = self._attend_jointly(graphs, nodes, stars, relations)
         else:
@@ -217,7 +217,7 @@ class Graph(Encoder):
             for _ in range(count)
         )
 
-    def _concept(self, kind: str, vectors: Tensor) -> Tensor:
+    def _concept_vectors(self, kind: str, vectors: Tensor) -> Tensor:
         concepts: Tensor = self.dropout(self.concept[kind](vectors).relu())
         return concepts
 

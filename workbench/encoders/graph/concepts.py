@@ -181,9 +181,9 @@ class WordGru(Reader):
         if self.training and any((p.mask, p.delete, p.singularise, p.pluralise)):
             ids = self._augment(kind, ids)
         distinct, which = torch.unique(ids, dim=0, return_inverse=True)
-        return self._last(kind, distinct)[which]
+        return self._last_states(kind, distinct)[which]
 
-    def _last(self, kind: str, ids: Tensor) -> Tensor:
+    def _last_states(self, kind: str, ids: Tensor) -> Tensor:
         index = PackedIndex(ids != 0)
         hidden = gru(cast(nn.GRU, self.readers[kind]), self.words(index.rows(ids)), index.sizes)
         ends = index.sizes.cumsum(0) - 1

@@ -12,7 +12,7 @@ CLUSTERS = 8
 SEED = 0
 
 
-def _hubness(direction: str) -> Callable[[Material], Iterable[float]]:
+def _hubness_counter(direction: str) -> Callable[[Material], Iterable[float]]:
     """Return what counts in how many lists of the ten best each item stands."""
 
     def count(material: Material) -> Iterable[float]:
@@ -24,12 +24,12 @@ def _hubness(direction: str) -> Callable[[Material], Iterable[float]]:
     return count
 
 
-def _ranks(direction: str) -> Callable[[Material], Values]:
+def _rank_reader(direction: str) -> Callable[[Material], Values]:
     """Return what gives the rank of each query's best relevant item, 1 = first."""
     return lambda material: np.asarray(material.run.ranks(direction))
 
 
-def _clusters(side: str) -> Callable[[Material], list[str]]:
+def _cluster_namer(side: str) -> Callable[[Material], list[str]]:
     """Return what names the cluster of each vector, by k-means."""
 
     def name(material: Material) -> list[str]:
@@ -69,7 +69,7 @@ MEMBER = (
         "captions that have it among their ten best",
         "image",
         "number",
-        _hubness("t2i"),
+        _hubness_counter("t2i"),
         "model",
     ),
     FieldExtractor(
@@ -77,20 +77,25 @@ MEMBER = (
         "images that have it among their ten best",
         "caption",
         "number",
-        _hubness("i2t"),
+        _hubness_counter("i2t"),
         "model",
     ),
-    FieldExtractor("i2t_rank", "rank of its best caption", "image", "number", _ranks("i2t"), "model"),
-    FieldExtractor("t2i_rank", "rank of its best image", "caption", "number", _ranks("t2i"), "model"),
+    FieldExtractor("i2t_rank", "rank of its best caption", "image", "number", _rank_reader("i2t"), "model"),
+    FieldExtractor("t2i_rank", "rank of its best image", "caption", "number", _rank_reader("t2i"), "model"),
     FieldExtractor(
-        "image_cluster", "one of eight clusters of images", "image", "category", _clusters("image"), "model"
+        "image_cluster",
+        "one of eight clusters of images",
+        "image",
+        "category",
+        _cluster_namer("image"),
+        "model",
     ),
     FieldExtractor(
         "caption_cluster",
         "one of eight clusters of captions",
         "caption",
         "category",
-        _clusters("text"),
+        _cluster_namer("text"),
         "model",
     ),
     FieldExtractor("tokens", "tokens that the model reads", "caption", "number", count_tokens, "tokens"),

@@ -8,7 +8,7 @@ from workbench.records import densest_judgements
 from workbench.runs.fields.base import FieldExtractor, Material
 
 
-def _counter(side: int) -> Callable[[Material], Iterable[float]]:
+def _relevant_counter(side: int) -> Callable[[Material], Iterable[float]]:
     """Return what counts the relevant items of each image (0) or caption (1)."""
 
     def count(material: Material) -> Iterable[float]:
@@ -22,6 +22,10 @@ def _counter(side: int) -> Callable[[Material], Iterable[float]]:
 
 
 MEMBER = (
-    FieldExtractor("relevant_captions", "captions that are relevant to it", "image", "number", _counter(0)),
-    FieldExtractor("relevant_images", "images that are relevant to it", "caption", "number", _counter(1)),
+    FieldExtractor(
+        "relevant_captions", "captions that are relevant to it", "image", "number", _relevant_counter(0)
+    ),
+    FieldExtractor(
+        "relevant_images", "images that are relevant to it", "caption", "number", _relevant_counter(1)
+    ),
 )

@@ -77,7 +77,7 @@ def places(
         return compute_places(vectors, settings, start)
     import pandas as pd
 
-    facts = _facts(vectors, settings, start)
+    facts = _placement_facts(vectors, settings, start)
     path = folder / f"{settings.method}.parquet"
     if path.is_file():
         table = pd.read_parquet(path)
@@ -140,7 +140,7 @@ def _umap(vectors: Array, settings: Settings, start: Array | None) -> Array:
     return np.asarray(method.fit_transform(vectors))
 
 
-def _facts(vectors: Array, settings: Settings, start: Array | None) -> dict[Any, Any]:
+def _placement_facts(vectors: Array, settings: Settings, start: Array | None) -> dict[Any, Any]:
     """Return what places are made from; those on the disk are taken only if theirs are the same."""
     return {
         **asdict(settings),

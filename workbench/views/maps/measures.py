@@ -138,10 +138,10 @@ def hubness(scores: AnyScores, k: int) -> tuple[Rows, Rows]:
         data", JMLR 2010.
     """
     rows = by_rows(scores)
-    return _occurrence(rows.T, k), _occurrence(rows, k)
+    return _count_occurrences(rows.T, k), _count_occurrences(rows, k)
 
 
-def _occurrence(scores: RowScores, k: int) -> Rows:
+def _count_occurrences(scores: RowScores, k: int) -> Rows:
     """Return in how many queries' lists of length ``k`` each item is, of scores ``(queries, items)``."""
     size = scores.shape[1]
     lists = best_items(scores, min(k, size))[1]

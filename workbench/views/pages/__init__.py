@@ -65,7 +65,7 @@ def fill_template(template: str | Path, **values: Any) -> Markup:
         jinja2.TemplateNotFound: there is no such template.
         jinja2.UndefinedError: the template names a value that was not given.
     """
-    environment = _environment()
+    environment = _template_environment()
     if isinstance(template, Path):
         loaded = environment.from_string(template.read_text(encoding="utf-8"))
     else:
@@ -140,7 +140,7 @@ def data_tables() -> dict[str, str]:
 
 
 @cache
-def _environment() -> "Environment":
+def _template_environment() -> "Environment":
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     loader = PackageLoader("workbench", ".")

@@ -153,7 +153,7 @@ def _read_rows(
             if reason:
                 left_out[str(run.folder)] = reason
             else:
-                rows.append(_row(run))
+                rows.append(_run_row(run))
     return rows, left_out
 
 
@@ -172,7 +172,7 @@ def _tables_by(
         for part in parts:
             folders = [run.folder for run in part["of"]]
             try:
-                tables += slice_tables(folders, _labels(part), by, _heading(part))
+                tables += slice_tables(folders, _table_labels(part), by, _heading(part))
             except (KeyError, ValueError, FileNotFoundError) as error:
                 reasons.append(f"{_heading(part)}: not cut by {by}: {error.args[0]}")
         require(len(tables) > cut or not reasons, "; ".join(reasons), KeyError)
@@ -186,7 +186,7 @@ def _ordering_labels(part: pd.DataFrame) -> list[str]:
     known = set(TRUTH) <= set(part) and part[TRUTH].notna().to_numpy().all()
     if known or part[FIRST].notna().any():
         return TRUTH if known else [FIRST]
-    return _labels(part)[:1] or [FIRST]
+    return _table_labels(part)[:1] or [FIRST]
 
 
 def _sort_runs(part: pd.DataFrame) -> pd.DataFrame:
@@ -205,22 +205,22 @@ def _reason_left_out(run: runs.Run, known: Collection[str]) -> str:
     except ValueError as error:
         return f"{runs.UNREADABLE}: {error}"
     numbers = [label for label, contract in contracts_of(run.results) if _is_known(label, contract, known)]
-    if _model(run) and numbers:
+    if _model_name(run) and numbers:
         return ""
     return "no number of retrieval among its results"
 
 
 def _is_known(label: str, contract: Mapping[str, Any], known: Collection[str]) -> bool:
     """Return whether a number is that of a metric, or of a benchmark that declares it."""
-    return _metric(label) in known or bool(contract.get("beside"))
+    return _metric_name(label) in known or bool(contract.get("beside"))
 
 
-def _model(run: runs.Run) -> str:
+def _model_name(run: runs.Run) -> str:
     """Return the name of what was measured: of its objective, or of a model made elsewhere."""
     return str(run.results.get("objective") or run.results.get("model", ""))
 
 
-def _metric(label: str) -> str:
+def _metric_name(label: str) -> str:
     """Return the metric of a number; empty where the label is none of ours."""
     try:
         return MetricKey.parse(label).metric
@@ -228,7 +228,7 @@ def _metric(label: str) -> str:
         return ""
 
 
-def _row(run: runs.Run) -> dict[str, Any]:
+def _run_row(run: runs.Run) -> dict[str, Any]:
     split = {"name": "", "images": 0, "captions": 0, **run.results.get("split", {})}
     # a field as the run was made with it: of its configuration, else of its parameters
     settings = run.params | runs.load(run.folder / runs.CONFIG)
@@ -237,7 +237,7 @@ def _row(run: runs.Run) -> dict[str, Any]:
     checksums = split.get("checksums", {})
     content = " ".join(checksums.get(part, "") for part in CONTENT)
     row: dict[str, Any] = {"of": run, "notebook": run.notebook, "run": run.name, "status": run.status}
-    row |= {"objective": _model(run), "seed": run.results.get("seed", "")}
+    row |= {"objective": _model_name(run), "seed": run.results.get("seed", "")}
     row |= {name: settings.get(name, "") for name in ("train_images", "epochs")}
     row |= {"arm": "; ".join(arms), "tags": " ".join(run.about.tags), "note": run.about.note}
     row |= {"dataset": dataset, "training": _short_value(run.results.get("training", dataset))}
@@ -258,7 +258,7 @@ def _short_value(value: Any) -> Any:
     return path.name if path and is_path else value
 
 
-def _settings(run: runs.Run) -> dict[str, Any]:
+def _deciding_settings(run: runs.Run) -> dict[str, Any]:
     """Return the settings that decide the numbers of a run on its test split, by name."""
     known = typed_settings(run.params) | typed_settings(runs.load(run.folder / runs.CONFIG))
     names = OF_EVALUATION if run.kind == "evaluation" else [name for name in known if name not in ELSEWHERE]
@@ -272,7 +272,7 @@ def _differing_settings(alike: Sequence[runs.Run]) -> list[str]:
     names: dict[str, None] = {}
     for run in alike:
         names |= dict.fromkeys(typed_settings(runs.load(run.folder / runs.GIVEN) or run.params))
-    settings_of_runs = [_settings(run) for run in alike]
+    settings_of_runs = [_deciding_settings(run) for run in alike]
     differ = []
     for name in names:
         values = {repr(settings[name]) for settings in settings_of_runs if name in settings}
@@ -289,12 +289,12 @@ def _table_group(part: pd.DataFrame, page_folder: Path) -> dict[str, Any]:
     """Return the table of one test split: a row for each run and one for the mean of runs that differ in
     their seed alone, the best first.
     """
-    labels = _labels(part)
+    labels = _table_labels(part)
     marks = _compare_runs(part, labels)
     first = part.iloc[0]["of"]
     before = [name for name in BEFORE if name != "seed" or part[name].nunique() > 1]
     behind = [name for name in BEHIND if part[name].nunique() > 1]
-    rows = [*part.to_dict("records"), *_means(part, labels)]
+    rows = [*part.to_dict("records"), *_mean_rows(part, labels)]
     lines = []
     ordering = _ordering_labels(part)
     numbers = [float(np.mean([row[label] for label in ordering])) for row in rows]
@@ -362,19 +362,19 @@ def _contract(run: runs.Run | None, label: str) -> Mapping[str, Any]:
     return known.get(label) or {}
 
 
-def _labels(part: pd.DataFrame) -> list[str]:
+def _table_labels(part: pd.DataFrame) -> list[str]:
     """Return the numbers of a table, those that every comparison takes; the others stand in the CSV file."""
-    names = [name for name in map(str, part) if f"{name} low" in part and _metric(name)]
+    names = [name for name in map(str, part) if f"{name} low" in part and _metric_name(name)]
     return by_query.usual_numbers(name for name in names if part[name].notna().any())
 
 
-def _means(part: pd.DataFrame, labels: Sequence[str]) -> list[dict[Any, Any]]:
+def _mean_rows(part: pd.DataFrame, labels: Sequence[str]) -> list[dict[Any, Any]]:
     """Return, for runs that differ in their seed alone, a row of their means with Student's intervals."""
 
     def without_seed(run: runs.Run) -> str:
         source = [run.params.get(name) for name in ("model", "pretrained", "images", "texts")]
-        settings = sorted(_settings(run).items(), key=repr)
-        return repr((run.notebook, _model(run), source, settings))
+        settings = sorted(_deciding_settings(run).items(), key=repr)
+        return repr((run.notebook, _model_name(run), source, settings))
 
     means = []
     for _, rows in part.groupby(part["of"].map(without_seed), sort=False):

@@ -40,25 +40,27 @@ def slice_tables(
         marks[row["run"], row["key"]] = row
     tables = []
     for label in labels:
-        keys = [key for key in dict.fromkeys(cut.index.get_level_values("label")) if _whole(key) == label]
+        keys = [
+            key for key in dict.fromkeys(cut.index.get_level_values("label")) if _key_of_whole(key) == label
+        ]
         if not keys:
             continue
         rows = []
         for run in opened:
-            rows.append([Cell(run.name), *(_cell(contracts, (run.name, key), marks) for key in keys)])
+            rows.append([Cell(run.name), *(_slice_cell(contracts, (run.name, key), marks) for key in keys)])
         names = ["run", *(MetricKey.parse(key).subset for key in keys)]
         title = f"{heading}: {MetricKey.parse(label).title}, by {by}"
         tables.append({"heading": title, "names": names, "rows": rows})
     return tables
 
 
-def _whole(label: str) -> str:
+def _key_of_whole(label: str) -> str:
     """Return the key of the number of all queries."""
     key = MetricKey.parse(label)
     return str(MetricKey(key.metric, key.direction, key.judgements, key.k))
 
 
-def _cell(contracts: Rows, place: Place, marks: Rows) -> Cell:
+def _slice_cell(contracts: Rows, place: Place, marks: Rows) -> Cell:
     """Return one number with its interval, and how it differs from that of the first run."""
     if place not in contracts:
         return Cell("", order=-1e9)  # the last in falling order

@@ -71,7 +71,7 @@ class Marks:
 
     def categories(self) -> list[str]:
         """Return the values as names; missing ones are ``""``."""
-        return [_category(value) for value in self.values]
+        return [_category_text(value) for value in self.values]
 
     def hover_text(self, row: int) -> str:
         """Return the hover text of a point."""
@@ -83,7 +83,7 @@ class Marks:
         return join_lines([line for line in about if line])
 
 
-def _category(value: Any) -> str:
+def _category_text(value: Any) -> str:
     if isinstance(value, str):
         return value
     return str(int(value)) if value == value else ""

@@ -112,7 +112,7 @@ def place_graph(graph: SceneGraph, limit: int = 12) -> Drawing:
         start = places[s] + leaves
         end = places[o] + arrives
         y = -ROW * (depth + 1) - 12
-        paths.append(_bracket(start, end, y))
+        paths.append(_bracket_path(start, end, y))
         arrows.append((end, -BOX / 2 - 6))
         boxes.append(
             Box("relation", label, ((start + end) / 2, y), box_width(label), f"{names[s]} → {names[o]}")
@@ -188,7 +188,7 @@ def _port_offsets(edges: list[Edge], depths: list[int], objects: int) -> list[Po
     return [(offsets[i, 0], offsets[i, 1]) for i in range(len(edges))]
 
 
-def _bracket(start: float, end: float, y: float) -> str:
+def _bracket_path(start: float, end: float, y: float) -> str:
     """Return the way from the subject's bottom down to a height and up to the object's, with rounded
     corners.
     """

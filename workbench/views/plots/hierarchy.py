@@ -149,7 +149,7 @@ def share_by_value(
     fig = figure(f"{title}: {', '.join(first[:2])}", x, f"{y}, {unit_heading()}")
     counts = [format_count(size, "caption") for size in sizes.tolist()]
     for (name, share), colour, symbol in zip(shares.items(), cycle(CATEGORIES), cycle(MARKERS)):
-        low, high = _wilson(share, sizes)
+        low, high = _wilson_bounds(share, sizes)
         of_groups = zip(share.tolist(), counts, strict=True)
         texts = [f"{escape(name)}: {format_value(part)} % of {count}" for part, count in of_groups]
         fig.add_scatter(
@@ -166,7 +166,7 @@ def share_by_value(
     return fig.update_yaxes(rangemode="tozero")
 
 
-def _wilson(share: Array, sizes: Array) -> tuple[Array, Array]:
+def _wilson_bounds(share: Array, sizes: Array) -> tuple[Array, Array]:
     answered = np.rint(share * sizes).astype(int).tolist()
     tests = [binomtest(count, size) for count, size in zip(answered, sizes.tolist(), strict=True)]
     low, high = np.array([test.proportion_ci(method="wilson") for test in tests]).T
@@ -226,7 +226,7 @@ def _draw_path(fig: go.Figure, path: Path, top: float, levels: Sequence[int]) ->
         mode="lines+markers+text",
         line={"color": GRID, "width": 3},
         marker=_text_markers(path, levels),
-        text=[_indent(rows) for rows in texts],
+        text=[_indent_lines(rows) for rows in texts],
         textposition="middle right",
         showlegend=False,
         hoverinfo="skip",
@@ -255,7 +255,7 @@ def _text_markers(path: Path, levels: Sequence[int]) -> dict[str, Any]:
     return {"size": 11, "color": [*colours, INK], "symbol": [*symbols, "square"], "line": line}
 
 
-def _indent(rows: Sequence[str]) -> str:
+def _indent_lines(rows: Sequence[str]) -> str:
     return join_lines([f"  {row}" for row in rows])
 
 
