@@ -86,7 +86,7 @@ def _pattern_mask(side: int, pattern: str) -> Image.Image:
     return cloth
 
 
-def margin(side: int) -> int:
+def outline_margin(side: int) -> int:
     """Return pixels around a pictogram for its outline, in an image of this side."""
     return 1 + side // 64
 
@@ -97,7 +97,7 @@ def _pictogram_layers(noun: str, size: tuple[int, int], layer: str, side: int) -
     the shade, all ``FINE`` times too large; and the outer edge.
     """
     back, _, front = DRAWINGS[noun].partition("front\n")
-    edge = margin(side) * FINE
+    edge = outline_margin(side) * FINE
     where = Image.new("L", (size[0] * FINE + 2 * edge, size[1] * FINE + 2 * edge))
     for line in {"all": back + front, "back": back, "front": front}[layer].strip().splitlines():
         name, paint, *words = line.split()
@@ -135,7 +135,7 @@ def sprite(
         side: side of the whole image in pixels; it sets the outline's width.
 
     Returns:
-        An RGBA image, larger than ``size`` by ``margin(side)`` at each edge.
+        An RGBA image, larger than ``size`` by ``outline_margin(side)`` at each edge.
     """
     if flipped:
         return sprite(looks, size, layer, False, side).transpose(Image.Transpose.FLIP_LEFT_RIGHT)
@@ -189,7 +189,7 @@ def _draw_ground_shadows(image: Image.Image, thing: Thing) -> None:
 def _draw_layer(image: Image.Image, thing: Thing, layer: str) -> None:
     """Draw one layer of a thing, each item of its group."""
     side, (w, h) = image.width, thing.item()
-    size, edge = (w * side // 1000, h * side // 1000), margin(side)
+    size, edge = (w * side // 1000, h * side // 1000), outline_margin(side)
     mark = sprite((thing.noun, thing.colour, thing.pattern), size, layer, thing.flipped, side)
     for x, y in thing.offsets():
         left, top = (thing.box[0] + x) * side // 1000, (thing.box[1] + y) * side // 1000

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw
 from scene_world.backdrops import backdrop
-from scene_world.drawing import DRAWINGS, margin, sprite
+from scene_world.drawing import DRAWINGS, outline_margin, sprite
 from scene_world.placement import VARIANTS
 from scene_world.raster import fill_polygon, fill_rounded, mix_colours, smooth_polygon
 from scene_world.vocabulary import BACKDROPS, COLOURS, NOUNS, PATTERNS
@@ -69,7 +69,7 @@ def test_every_noun_has_a_drawing_that_fills_its_box():
     for noun in NOUNS:
         alpha = np.asarray(sprite((noun, "red", "plain"), (60, 60), "all", False, 192).getchannel("A"))
         rows, columns = (np.flatnonzero(alpha.max(axis=axis) > 128) for axis in (1, 0))
-        assert alpha.shape == (60 + 2 * margin(192),) * 2
+        assert alpha.shape == (60 + 2 * outline_margin(192),) * 2
         assert rows[-1] >= 60, noun
         assert columns[-1] - columns[0] >= 52, noun
 
