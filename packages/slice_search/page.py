@@ -35,7 +35,7 @@ def write_page(report: SliceReport, kinds: ErrorKinds | None = None, *, explorer
     for number, part in enumerate(report.findings.slices):
         bar = {name: _place(getattr(part, name), ends) for name in ("low", "effect", "high")}
         numbers = dict(zip(("label", "effect", "mean", "rest", "queries", "images", "p"), texts[number]))
-        shown = {"bar": bar, "worse": _is_worse(report, part), "typical": _typical(report, part)}
+        shown = {"bar": bar, "worse": _is_worse(report, part), "typical": _typical_rows(report, part)}
         address = explorer + report.selection(part).fragment if explorer else ""
         parts.append(numbers | shown | {"address": address, "command": explore_command(report, part)})
     return fill_template(
@@ -92,7 +92,7 @@ def _is_worse(report: SliceReport, part: Slice) -> bool:
     return (part.effect > 0) == report.measurement.smaller_is_better
 
 
-def _typical(report: SliceReport, part: Slice) -> list[dict[str, Any]]:
+def _typical_rows(report: SliceReport, part: Slice) -> list[dict[str, Any]]:
     """Return the typical queries of a slice, with their annotated items and first answers."""
     rows = report.typical_queries(part)
     answers = [report.first_answers(run, rows) for run in report.runs]

@@ -111,13 +111,13 @@ def read_scores(source: Any, split: Split | None = None) -> ScoreMatrix:
             belong to it; the message says which.
     """
     name = str(source) if isinstance(source, str | Path) else "scores"
-    fields = _fields(source, name)
+    fields = _source_fields(source, name)
     field = _matrix_of(fields, name)
     values = _as_matrix(field.value, ", ".join(filter(None, (name, field.name))))
-    ids = {key: _ids(fields, words, name) for key, words in _id_words().items()}
+    ids = {key: _ids_by_name(fields, words, name) for key, words in _id_words().items()}
     if field.word == TURNED and not (ids["row"] or ids["column"]):
         values = values.T
-    turned, sides = _sides(values, ids, split, name)
+    turned, sides = _ids_by_side(values, ids, split, name)
     values = values.T if turned else values
     _require_shape(values, sides, split, name)
     _require_finite(values, sides if all(sides) else _ids_of(split, values), name)
@@ -130,7 +130,7 @@ def _id_words() -> dict[str, set[str]]:
     return {"image": image, "caption": set(IDS["text"][0]), "row": ROWS, "column": COLUMNS}
 
 
-def _fields(source: Any, name: str) -> list[Field]:
+def _source_fields(source: Any, name: str) -> list[Field]:
     """Return what a source holds, a table with its ids beside it."""
     if isinstance(source, pd.DataFrame):
         fields = [Field("", "scores", source.to_numpy())]
@@ -181,7 +181,7 @@ def _as_matrix(value: Any, name: str) -> Array:
     return array.astype(np.float32 if small else np.float64, copy=False)
 
 
-def _ids(fields: Sequence[Field], words: set[str], name: str) -> tuple[str, ...]:
+def _ids_by_name(fields: Sequence[Field], words: set[str], name: str) -> tuple[str, ...]:
     """Return the ids that one of these names has, as texts; none where no field is called so."""
     named = [field for field in fields if field.word in words]
     for field in named[:1]:
@@ -193,7 +193,7 @@ def _ids(fields: Sequence[Field], words: set[str], name: str) -> tuple[str, ...]
     return ()
 
 
-def _sides(
+def _ids_by_side(
     values: Array, ids: Mapping[str, tuple[str, ...]], split: Split | None, name: str
 ) -> tuple[bool, Sides]:
     """Return whether rows are captions, and the ids of images and of captions.
@@ -356,13 +356,13 @@ class SavedScores(SavedVectors):
 
     def scores(self, image: Embedding, text: Embedding) -> Array:
         """Return ``(I, T)`` scores of some images and captions of the data."""
-        return np.asarray(by_rows(self.values).make(self._rows(image), self._rows(text)))
+        return np.asarray(by_rows(self.values).make(self._rows_of_items(image), self._rows_of_items(text)))
 
     def scores_of_split(self, image: Embedding, text: Embedding, *, say: Say = silent) -> AnyScores:
         """Return ``(I, T)`` scores of the images and captions of a split."""
-        return _select_scores(self.values, self._rows(image), self._rows(text))
+        return _select_scores(self.values, self._rows_of_items(image), self._rows_of_items(text))
 
-    def _rows(self, items: Embedding) -> Rows:
+    def _rows_of_items(self, items: Embedding) -> Rows:
         """Return rows of items in the matrix.
 
         Raises:

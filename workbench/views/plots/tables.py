@@ -115,13 +115,13 @@ def verdicts(differences: pd.DataFrame, *, title: str, links: bool = False) -> s
         title: of the table.
         links: whether a difference leads to its queries in an explorer on the same page.
     """
-    rows = [_verdict(row, links) for row in named_rows(differences)]
+    rows = [_verdict_cells(row, links) for row in named_rows(differences)]
     caption = "; ".join(filter(None, (title, explain_widening(len(rows)))))
     names = list(rows[0]) if rows else []
     return _listing(names, [list(row.values()) for row in rows], caption)
 
 
-def _verdict(row: Any, links: bool) -> dict[str, str | Cell]:
+def _verdict_cells(row: Any, links: bool) -> dict[str, str | Cell]:
     difference = format_interval(row.value, row.low, row.high, row.face, sign=True)
     return {
         "number": row.key,
