@@ -35,6 +35,9 @@ for each of them::
     to change                 see
     an objective              a file like objectives/vsepp.py; objectives/base.py lists what it may say,
                               objectives/contract.py tests it
+    an option, e.g. margin    an argument of __init__ of its class, with default and range. runs/config.py
+                              reads it as objective.margin, make_objective in runs/resolve.py hands it to
+                              registry.py: make, which checks it there, once
     a metric                  a function of ranks and a depth, and MEMBER = Metric.from_function(...), as in
                               metrics/kendall_tau.py; with parts or baselines a class, as
                               metrics/recall.py; metrics/registry.py lists its attributes, runs/measure.py
@@ -51,12 +54,14 @@ for each of them::
                               In words: records/measurement.py: TIES
     an interval               metrics/intervals.py: percentile_interval, Draws; of a difference
                               metrics/comparison.py: _adjust; over seeds metrics/seeds.py: t_interval
-    a kind of model           runs/model.py: Model; runs/own.py has those of objects and vectors, and
-                              runs/pairs.py those that read pairs
+    a model                   none is needed for an object: open_model takes one with encode_image and
+                              encode_text (runs/own.py: Encodes), or with score(images, texts), which scores
+                              pairs (runs/pairs.py: PairScorer). A library's models: runs/adapters/. A new
+                              kind: runs/model.py: Model
     what a run folder holds   the list at the head of runs/store.py; Result.save in runs/result.py writes it
     how captions are parsed   packages/caption_graphs, by its entry point scene_graph in workbench.text; what
                               a parser offers: text/graph_tokens.py: cached_graphs
-    how the explorer asks     views/explorer/__init__.py tells the way from the page to the scores and back
+    how the explorer asks     views/explorer/__init__.py: the path from the page to the scores and back
     a panel of the explorer   views/explorer/panels.py: Panel; packages/caption_graphs/panels has three
 
 A run is one training or evaluation and its folder. A row is the place of an image or a caption in its split.

@@ -379,7 +379,7 @@ def _asked_before(answers: Sequence[str]) -> str:
 
 
 def _verdict_cells(line: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return a judge's verdict in the columns of ``_table``."""
+    """Return a judge's verdict in the columns of ``_verdict_table``."""
     verdict = (JUDGES[line["judge"]], verdict_of(line), effect_of(line), reason_of(line))
     return (contrast_of(line), *verdict, seeds_of(line))
 

@@ -25,7 +25,7 @@ def differences_from_first(
     Args:
         by_row: trained runs, a seed each, by row in the order of the table; the first row that has some is
             the one that others are compared with.
-        keys: of the numbers in the table; those that ``by_query.compared`` chooses are compared.
+        keys: of the numbers in the table; those that ``by_query.usual_numbers`` chooses are compared.
 
     Returns:
         The differences, all adjusted together, and the rows that cannot be compared.

@@ -61,7 +61,7 @@ def draw_over_seeds(
 
 def describe_significant_pairs(pairs: pd.DataFrame, key: str) -> str:
     """Describe how many pairs of objectives differ significantly by a number, from
-    ``metrics.seeds.pairs``.
+    ``metrics.seeds.pairwise_tests``.
     """
     return (
         f"By `{key}`, {int(pairs['apart'].sum())} of {format_count(len(pairs), 'pair')} of objectives "
@@ -73,10 +73,10 @@ def describe_choices(choices: pd.DataFrame, truth: str, pairs: pd.DataFrame | No
     """Describe which objective each number would choose and what that costs by the truth.
 
     Args:
-        choices: from ``metrics.seeds.choices``.
+        choices: from ``metrics.seeds.choice_by_number``.
         truth: the key that is true.
-        pairs: from ``metrics.seeds.pairs`` of the same objectives, by the truth: adds from how many the best
-            does not differ.
+        pairs: from ``metrics.seeds.pairwise_tests`` of the same objectives, by the truth: adds from how many
+            the best does not differ.
     """
     best = choices.to_dict("index")[truth]
     others = choices.drop(index=truth)
@@ -116,7 +116,7 @@ def describe_ties(pairs: pd.DataFrame, best: str) -> str:
     """Describe how many others do not differ significantly from the best; empty where all do.
 
     Args:
-        pairs: from ``metrics.seeds.pairs``.
+        pairs: from ``metrics.seeds.pairwise_tests``.
         best: name of an objective.
     """
     close = pairs[((pairs["objective"] == best) | (pairs["against"] == best)) & ~pairs["apart"]]
@@ -127,7 +127,7 @@ def describe_ties(pairs: pd.DataFrame, best: str) -> str:
 
 
 def choice_columns(choices: pd.DataFrame) -> dict[str, list[str]]:
-    """Return the columns of a table of ``metrics.seeds.choices``, for ``tables.listing``."""
+    """Return the columns of a table of ``metrics.seeds.choice_by_number``, for ``tables.listing``."""
     taus = [format_value(tau, "correlation") for tau in choices["tau"]]
     truths = choices["truth"].map(format_value).tolist()
     return {
@@ -163,7 +163,7 @@ def objective_columns(measured: pd.DataFrame, keys: Sequence[str]) -> dict[str, 
 
 
 def recipe_rows(around: pd.DataFrame) -> dict[str, list[str]]:
-    """Return the columns of a table of ``search.around``, for ``tables.listing``."""
+    """Return the columns of a table of ``search.recipe_table``, for ``tables.listing``."""
     columns = {
         "objective": around.index.tolist(),
         "learning rate": [format_number(rate, 3) for rate in around["lr"]],

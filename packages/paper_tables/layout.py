@@ -1,6 +1,6 @@
 """What ``table`` in a grid file says: which table of a paper the grid is, and what was printed there.
 
-- ``paper`` and ``number``: as ``metrics.published`` has them, e.g. ``DITM`` and ``IV``, or ``Fig. 7``, of
+- ``paper`` and ``number``: as ``published`` has them, e.g. ``DITM`` and ``IV``, or ``Fig. 7``, of
   which nothing is printed; ``part`` says which part of the table, where several grids make one;
 - ``columns``: heading -> key of a number, or a list of keys whose mean it is, or ``{sum: [...]}``; left out,
   they are R@K of both directions and RSUM;
@@ -15,7 +15,7 @@
 - ``rows``: row of the grid -> its name in the printed table, where they differ; ``null`` = it is not printed;
 - ``from``: row -> how it is made from the runs of an arm, without a training: ``{mean: ARM}``, the ensemble
   of the seeds, whose scores are averaged, or ``{rescore: ARM}``, each run; with ``objective`` the
-  models score by other options of their objective, see ``runs.evaluate.rescored``;
+  models score by other options of their objective, see ``runs.rescoring.rescore``;
 - ``curves``: heading -> a parameter that arms set to numbers, ``objective.tau``; the rows that set it
   are drawn as a curve over it, below the table;
 - ``evaluate``: name of the training data -> targets as for ``runs.Target``, on which each run is

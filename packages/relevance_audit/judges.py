@@ -66,7 +66,7 @@ def choices_by_judge(truth: str) -> pd.DataFrame:
         truth: key of the number that is true, e.g. ``"exact:t2i/map_at_r"``; its direction is that of NCS.
 
     Returns:
-        As ``metrics.seeds.choices``; a number of a judge is named as in ``"t2i/ncs@10 by cider"``.
+        As ``metrics.seeds.choice_by_number``; a number of a judge is named as in ``"t2i/ncs@10 by cider"``.
     """
     judged, exact = assets.read_recorded("judge_orders"), assets.read_recorded("comparison_scenes")
     direction = MetricKey.parse(truth).direction

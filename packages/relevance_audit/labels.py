@@ -145,7 +145,7 @@ class Labels:
 
 def judgement_labels(table: pd.DataFrame, name: str) -> list[tuple[str, str, str]]:
     """Return the labels ``(image, caption, label)`` that a judgement would give to each pair of a table from
-    ``candidates``, for ``Labels.give_all``: e.g. the exact truth in the place of a person. A pair that it
+    ``candidates``, for ``Labels.add_all``: e.g. the exact truth in the place of a person. A pair that it
     does not judge is unsure.
     """
     pairs = table.drop_duplicates(["image", "caption"])[["image", "caption", "right_by", name]]

@@ -80,7 +80,7 @@ def recall_by_size(
     scores: Scores, phi: AnyScores, ms: Sequence[int], k: int, without: Rows | None = None
 ) -> tuple[dict[str, dict[str, Values]], dict[str, dict[str, Values]]]:
     """Return semantic Recall at k, and the share of queries with one of the m best among k, as
-    ``semantic.curves`` gives them; ``without`` takes the pairs of these image rows out.
+    ``semantic.recall_curves`` gives them; ``without`` takes the pairs of these image rows out.
     """
     curves = partial(semantic.recall_curves, phi=phi, ms=ms, k=k, without=without)
     recall = {name: curves(matrix, of=semantic.sr_top) for name, matrix in scores.items()}

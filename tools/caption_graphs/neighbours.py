@@ -21,7 +21,7 @@ LEAST = 2  # what stands once may be a slip
 
 def counted(root: Path) -> Counter[int]:
     """How often each word stands in captions that differ, and each two next to each other; ``""`` is the edge
-    of a caption. Words and pairs are given by ``spelling.number``.
+    of a caption. Words and pairs are given by ``spelling.word_number``.
 
     Raises:
         FileNotFoundError: a file of captions is absent.

@@ -470,7 +470,7 @@ def record(grid: Mapping[str, Any], results: Sequence[Outcome], path: Path | str
         grid: from ``read_grid``, with ``record``.
         results: from ``run_grid``, all good.
         path: where the table is written, as a whole or not at all.
-        command: how it was made, for its first line; ``assets.recorded`` skips it.
+        command: how it was made, for its first line; ``assets.read_recorded`` skips it.
 
     Raises:
         KeyError: a run has no number of that name; the message lists the near ones.

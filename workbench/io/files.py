@@ -147,7 +147,7 @@ def require_table_name(path: Path | str) -> None:
 
 def write_recorded(path: Path, table: "pd.DataFrame", command: str) -> Path:
     """Write a table with tabs, atomically; its first line says which command made it, which
-    ``assets.recorded`` skips.
+    ``assets.read_recorded`` skips.
     """
     lines = table.to_csv(sep="\t", index=False)
     return write_text(path, f"# {command}\n{lines}")

@@ -3,7 +3,7 @@
 The rank of a relevant item is ``1 + #(greater) + #(equal and not relevant)``, plus the relevant items counted
 before it among its equals. A tie therefore counts against the model: a matrix of equal scores puts every
 relevant item last. Graded orders follow the same rule (``grades``): larger scores first, among equal scores
-the lower grade first. ``blocks.best``, which lists items for people, puts the lower row
+the lower grade first. ``blocks.best_items``, which lists items for people, puts the lower row
 first. Only the order of the scores matters, never their sign or scale, and scores are compared in the type
 they come in.
 

@@ -175,7 +175,7 @@ def table(
 
     Args:
         opened: open runs of one split.
-        keys: see ``numbers``; none = ``by_query.compared`` of what the split and the runs have.
+        keys: see ``numbers``; none = ``by_query.usual_numbers`` of what the split and the runs have.
         smallest: smallest effect of interest, in points of percent; see ``comparison.paired_differences``.
         by: what cuts the slices in which every number is compared as well, see ``slices``.
         gallery: what their queries are ranked among, see ``by_slice``.

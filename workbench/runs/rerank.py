@@ -389,7 +389,7 @@ def is_trained_here(model: Model) -> bool:
 
 
 def first_stage(model: Model, scoring: Mapping[str, Any], how: Reranking) -> Model:
-    """Let a trained model score otherwise, see ``rescored``; by parts, it re-ranks itself.
+    """Let a trained model score otherwise, see ``rescoring.rescore``; by parts, it re-ranks itself.
 
     Args:
         model: any.

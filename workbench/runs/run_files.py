@@ -106,7 +106,7 @@ def runs_of(files: Sequence[str]) -> list[list[Any]]:
         files: as they were typed; ``t2i=FILE`` says the direction.
 
     Returns:
-        The sources of each run, as ``lists.read_lists`` takes them.
+        The sources of each run, as ``lists.open_lists`` takes them.
     """
     groups: list[list[Any]] = []
     queries: dict[str, set[str]] = {}

@@ -13,8 +13,8 @@ from workbench.training.batches import Source
 
 
 def scoring_of(model: Model) -> dict[str, Any]:
-    """Return how a model scores that was not trained here, as ``rescored`` takes it; nothing = in its own
-    way.
+    """Return how a model scores that was not trained here, as ``rescoring.rescore`` takes it; nothing = in
+    its own way.
 
     Args:
         model: any.

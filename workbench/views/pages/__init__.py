@@ -2,7 +2,7 @@
 
 A template lies beside the code that fills it and is named by its path below ``workbench/``; one of another
 package is named by its whole path. Every text that
-it prints passes through ``escape``; it may call the formatters of ``records.shown``, ``data_uri``, and
+it prints passes through ``escape``; it may call the formatters of ``formatting``, ``data_uri``, and
 ``file``, which gives a style or script of the package as it stands. ``base.html.j2`` is the frame of a whole
 page with its style, ``table.html.j2`` a page of tables, and ``parts.html.j2`` holds the macros that pages
 share.
