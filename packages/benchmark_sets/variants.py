@@ -6,6 +6,7 @@ whose interval draws images, each with its captions in all languages.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -24,8 +25,11 @@ from workbench.records.measurement import measurement_row
 
 MEAN = "mean"
 DEPTHS = (1, 5, 10)
-# words that are kept of long texts
+# words, and tokens of CLIP, that are kept of long texts
 LENGTHS = (8, 16, 32, 64, 128)
+TOKENS = (10, 20, 40, 77, 154, 248)
+# tokens that CLIP puts around a text
+AROUND = 2
 
 
 @dataclass(frozen=True)
@@ -90,6 +94,37 @@ def cut_captions(split: Split, lengths: Sequence[int]) -> dict[str, Split]:
             captions = tuple(" ".join(text[:length]) for text in words)
             splits[f"{length} words"] = replace(split, captions=captions)
     return {**splits, f"all, up to {longest}": split}
+
+
+def cut_to_tokens(split: Split, lengths: Sequence[int]) -> dict[str, Split]:
+    """Return a split with the beginnings of its captions, for several numbers of tokens, and as it is.
+
+    Tokens are those of CLIP, start and end included, so that every model is given the same texts: of each
+    caption the first whole words that have so many tokens at most, and its first word at least.
+
+    Args:
+        split: any.
+        lengths: numbers of tokens, such as 77, which CLIP reads.
+    """
+    ends = _ends_of_words(split.captions)
+    longest = max(int(text[-1]) for text in ends)
+    splits = {}
+    for length in sorted(set(lengths)):
+        if length < longest:
+            captions = []
+            for caption, text in zip(split.captions, ends, strict=True):
+                keep = max(1, int(np.searchsorted(text, length, side="right")))
+                captions.append(" ".join(caption.split()[:keep]))
+            splits[f"{length} tokens"] = replace(split, captions=tuple(captions))
+    return {**splits, f"all, up to {longest} tokens": split}
+
+
+def _ends_of_words(captions: Sequence[str]) -> list[Rows]:
+    """Return of each caption how many tokens it has up to the end of each word."""
+    import open_clip  # slow to import
+
+    encode = cache(open_clip.SimpleTokenizer().encode)
+    return [AROUND + np.cumsum([len(encode(word)) for word in caption.split()]) for caption in captions]
 
 
 def measure_variants(

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import open_clip
 import pytest
 from benchmark_sets.tests.layouts import LAYOUTS, PAIRS
-from benchmark_sets.variants import cut_captions, languages_of, measure_variants
+from benchmark_sets.variants import cut_captions, cut_to_tokens, languages_of, measure_variants
 from typer.testing import CliRunner
 
 import workbench as wb
@@ -67,6 +68,46 @@ def test_a_model_that_reads_few_words_has_a_flat_curve_after_them(tmp_path):
     curve = [next(m.value for m in variant.measurements if m.label == "t2i/R@1") for variant in variants]
     assert curve[2] == curve[3] == curve[4]
     assert curve[0] < curve[2]
+
+
+def test_texts_cut_by_tokens_have_as_many_as_clip_counts_and_end_with_a_whole_word(tmp_path):
+    LAYOUTS["docci"](tmp_path)
+    split = wb.load_data("benchmark_sets.sets:docci", root=str(tmp_path))
+    splits = cut_to_tokens(split, (3, 7, 20, 77, 10**6))
+    assert list(splits)[:4] == ["3 tokens", "7 tokens", "20 tokens", "77 tokens"]
+    tokenize = open_clip.get_tokenizer("ViT-B-32", context_length=200)
+    for length, cut in zip((3, 7, 20, 77), splits.values(), strict=False):
+        # start and end included, zeros pad
+        counts = (tokenize(list(cut.captions)) != 0).sum(dim=1)
+        assert counts.max() == length
+        for caption, whole in zip(cut.captions, split.captions, strict=True):
+            assert (whole + " ").startswith(caption + " ")
+    counts = (tokenize(list(split.captions)) != 0).sum(dim=1)
+    assert list(splits)[-1] == f"all, up to {counts.max()} tokens"
+    assert splits[list(splits)[-1]] is split
+
+
+def test_the_command_cuts_by_tokens_and_by_words_alone(tmp_path):
+    LAYOUTS["urban1k"](tmp_path / "d")
+    words = [
+        "lengths",
+        "urban1k",
+        "--model",
+        "scenes:scenes",
+        "--folder",
+        str(tmp_path / "d"),
+        "--rounds",
+        "0",
+    ]
+    done = CliRunner().invoke(app, [*words, "--tokens", "5", "--root", str(tmp_path)])
+    assert done.exit_code == 0, done.output
+    assert "5 tokens" in done.output
+    assert list(json.loads((tmp_path / "lengths" / "urban1k.json").read_text())["results"]) == [
+        "scenes:scenes"
+    ]
+    done = CliRunner().invoke(app, [*words, "--tokens", "5", "--words", "5", "--root", str(tmp_path)])
+    assert done.exit_code == 2
+    assert "give --tokens or --words, not both" in done.output
 
 
 def test_sets_of_other_images_are_refused(tmp_path):
