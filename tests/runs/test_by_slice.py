@@ -11,7 +11,7 @@ import workbench as wb
 from tests.data.test_layouts import put
 from workbench.cli import app
 from workbench.io import json_value
-from workbench.records import Field, Split
+from workbench.records import Field, Judgements, Split
 from workbench.runs.caption_tables import caption_table
 
 IMAGES, EACH = 12, 3
@@ -98,6 +98,50 @@ def test_numbers_by_slice_are_those_of_a_double_loop(by, gallery, case):
             assert result[f"rsum[{start}{label}]"] == pytest.approx(total, abs=1e-12)
 
 
+def precision_at_r(scores: list[float], relevant: list[bool]) -> tuple[float, float]:
+    """mAP@R and R-Precision of one query, an equal item that is not relevant ranking above."""
+    size = sum(relevant)
+    order = sorted(range(len(scores)), key=lambda n: (-scores[n], relevant[n]))
+    hits = [relevant[n] for n in order[:size]]
+    precisions = [sum(hits[: n + 1]) / (n + 1) for n, hit in enumerate(hits) if hit]
+    return sum(precisions) / size, sum(hits) / size
+
+
+@pytest.mark.parametrize("by", ["place", "language"])
+@pytest.mark.parametrize("gallery", ["whole", "slice"])
+def test_precisions_by_slice_are_those_of_a_double_loop(by, gallery, case):
+    split, scores = case
+    # each caption is true of its image, and of the next one with the same place
+    images = np.concatenate([split.own, (split.own + 2) % IMAGES])
+    captions = np.tile(np.arange(len(split.own)), 2)
+    shape = (IMAGES, len(split.own))
+    exact = Judgements("exact", "binary", shape, images, captions, np.ones(len(images), np.float32))
+    judged = replace(split, judgements={**split.judgements, "exact": exact})
+    true = np.zeros(shape, dtype=bool)
+    true[images, captions] = True
+    result = wb.evaluate(scores=scores, data=judged, by=by, gallery=gallery, rounds=0)
+    start = "within " if gallery == "slice" else ""
+    tested = 0
+    for label, rows, columns in rows_of(split, by):
+        among = (rows, columns) if gallery == "slice" else (range(IMAGES), range(len(split.own)))
+        for way, queries in (("i2t", rows), ("t2i", columns)):
+            numbers = []
+            for query in queries:
+                items = among[1] if way == "i2t" else among[0]
+                pairs = [(query, item) if way == "i2t" else (item, query) for item in items]
+                good = [bool(true[pair]) for pair in pairs]
+                if any(good):
+                    numbers.append(precision_at_r([float(scores[pair]) for pair in pairs], good))
+            for name, value in zip(("map_at_r", "r_precision"), np.mean(numbers, axis=0), strict=True):
+                key = f"exact:{way}/{name}[{start}{label}]"
+                if (by, gallery, way) == ("language", "whole", "i2t"):
+                    assert key not in result  # all images have captions in several languages
+                    continue
+                assert result[key] == pytest.approx(value, abs=1e-12), key
+                tested += 1
+    assert tested
+
+
 @pytest.mark.parametrize("by", ["place", "language", "words:quartiles", "words:>10", "place*language"])
 def test_the_micro_mean_of_all_slices_is_the_whole(by, case):
     split, scores = case
@@ -163,9 +207,45 @@ def test_models_are_compared_slice_by_slice(case):
     assert differences.loc["t2i/R@1[place=sea]", "value"] == 0
     town = both[0].values["t2i/R@1"][hurt].mean()
     assert differences.loc["t2i/R@1[place=town]", "value"] == pytest.approx(-town)
-    assert differences["comparisons"].tolist() == [3, 3, 3]
+    assert differences["comparisons"].tolist() == [4, 4, 4, 4]
+    mean = differences.loc["t2i/R@1[mean over place]"]
+    assert mean["value"] == pytest.approx(-town / 2)
+    assert mean["low"] < -town / 2 < mean["high"]
     assert "t2i/R@1[mean over place]" in compared.text_table().index
     json.dumps(json_value(compared.as_dict(), "results"), allow_nan=False)
+
+
+@pytest.mark.parametrize("key", ["t2i/R@1", "i2t/recall@5", "rsum"])
+def test_the_difference_of_two_macro_means_is_the_mean_of_the_differences(key, case):
+    split, scores = case
+    other = np.roll(scores, 1, axis=0) + scores
+    both = [wb.evaluate(scores=s, data=split, name=n, rounds=0) for n, s in (("a", scores), ("b", other))]
+    table = wb.compare(*both, keys=[key], by="words:>10").differences.set_index("key")["value"]
+    slices = [table[f"{key}[{label}]"] for label in ("words>10", "words<=10")]
+    assert table[f"{key}[mean over words:>10]"] == pytest.approx(sum(slices) / 2)
+
+
+def test_lists_of_all_items_have_the_numbers_of_their_scores_within_a_slice(case):
+    split, scores = case
+    lists = {}
+    for way, matrix in (("i2t", scores), ("t2i", scores.T)):
+        queries, items = (split.image_ids, split.caption_ids)[:: 1 if way == "i2t" else -1]
+        lists[way] = {}
+        for query, row in zip(queries, matrix.tolist(), strict=True):
+            lists[way][query] = dict(zip(items, row, strict=True))
+    how = {"data": split, "by": "place", "gallery": "slice", "rounds": 0}
+    expected, complete = wb.evaluate(scores=scores, **how), wb.evaluate(runs=list(lists.values()), **how)
+    for label in ("t2i/R@1[within place=sea]", "i2t/R@5[within place=town]", "rsum[within mean over place]"):
+        assert complete[label] == expected[label]
+    # the six best of twelve may leave out what is relevant
+    short = {}
+    for query, row in lists["t2i"].items():
+        short[query] = dict(sorted(row.items(), key=lambda item: -item[1])[:6])
+    cut = wb.evaluate(runs=[short], **how)
+    labels = {measured.label for measured in cut.measurements}
+    assert "t2i/R@1[within place=sea]" in labels
+    assert "t2i/meanr[within place=sea]" not in labels
+    assert cut["t2i/R@1[within place=sea]"] == expected["t2i/R@1[within place=sea]"]
 
 
 @pytest.mark.parametrize("gallery", ["whole", "slice"])
@@ -223,6 +303,11 @@ def test_the_commands_measure_and_compare_slices(case, tmp_path, monkeypatch):
         assert "within language=de" in done.output
     done = CliRunner().invoke(app, ["diff", "a", "b", "--by", "place"])
     assert "t2i/R@1[place=town]" in done.output
+    done = CliRunner().invoke(app, ["diff", "a", "b", "--by", "place", "--gallery", "slice"])
+    assert "t2i/R@1[within place=town]" in done.output
+    done = CliRunner().invoke(app, ["diff", "a", "b", "--gallery", "slice"])
+    assert done.exit_code == 2
+    assert "--by" in done.output
     done = CliRunner().invoke(app, ["diff", "a", "b", "--by", "plac"])
     assert done.exit_code == 2
     assert "did you mean place" in done.output

@@ -9,7 +9,7 @@ from contextlib import contextmanager, nullcontext
 from copy import copy
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -179,6 +179,10 @@ By = Annotated[
         help="Measure every slice of a field too: language, words:quartiles, has:negation; `within language` "
         "ranks each slice among itself; repeatable.",
     ),
+]
+GalleryOfSlices = Annotated[
+    Literal["whole", "slice"],
+    typer.Option("--gallery", help="Rank the queries of --by among the whole data, or their slice."),
 ]
 Judge = Annotated[str, typer.Option(help="Grades captions for --metrics, such as cider.")]
 Rounds = Annotated[

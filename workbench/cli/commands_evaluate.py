@@ -14,6 +14,7 @@ from workbench.cli.base import (
     By,
     Data,
     Device,
+    GalleryOfSlices,
     Judge,
     Metrics,
     Models,
@@ -104,6 +105,7 @@ def evaluate(  # noqa: PLR0913 - typer reads the options from the signature
     metrics: Metrics = None,
     judge: Judge = "",
     by: By = None,
+    gallery: GalleryOfSlices = "whole",
     rounds: Rounds = None,
     parameter: Pairs = None,
     name: Name = "",
@@ -121,7 +123,9 @@ def evaluate(  # noqa: PLR0913 - typer reads the options from the signature
     compared in float32, whatever their own type. Without --metrics, a run is measured by those of its
     configuration.
     """
-    how = _measuring_options(metrics, judge, by, rounds, qrels) | asdict(about_run(name, tag, note, root))
+    how = _measuring_options(metrics, judge, (by or [], gallery), rounds, qrels) | asdict(
+        about_run(name, tag, note, root)
+    )
     how |= _reranking_options((rerank, reranker, combine, weight), (scorer, wise_ft), max_hours, out)
     named = (model, pretrained, random_weights, truncate_dim, prompts), ((images, texts), scores, lists)
     return _evaluate(run, named, (data, parameter, split), how, (device, precision, trusted), (root, as_json))
@@ -220,7 +224,7 @@ def _require_one_kind(run: list[str] | None, outside: bool, how: dict[str, Any])
 def _measuring_options(
     metrics: list[str] | None,
     judge: str,
-    by: list[str] | None,
+    slicing: tuple[list[str], str],
     rounds: int | None,
     qrels: list[str] | None,
 ) -> dict[str, Any]:
@@ -228,7 +232,7 @@ def _measuring_options(
     names = list[str]()
     for word in metrics or ():
         names += map(str.strip, word.split(","))
-    how: dict[str, Any] = {"metrics": names, "judge": judge, "by": by or []}
+    how: dict[str, Any] = {"metrics": names, "judge": judge, "by": slicing[0], "gallery": slicing[1]}
     how |= {"qrels": qrels} if qrels else {}
     return how if rounds is None else {**how, "rounds": rounds}
 
@@ -354,7 +358,7 @@ def _evaluate_models(
             lines += result_lines(first.measurements, every=len(targets) == 1, usual=own)
             lines += training_lines(first.as_dict())
             continue
-        comparison = wb.compare(*on_target, by=first.run.by)
+        comparison = wb.compare(*on_target, by=first.run.by, gallery=first.run.gallery or "whole")
         lines += comparison_lines(comparison)
         differences += comparison.differences.to_dict("records")
     about, more = report_evaluations(results, folders, lines)

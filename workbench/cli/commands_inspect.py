@@ -5,7 +5,7 @@ from dataclasses import asdict
 from datetime import timedelta
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -17,6 +17,7 @@ from workbench.cli.base import (
     By,
     Device,
     Every,
+    GalleryOfSlices,
     Precision,
     RandomWeights,
     Root,
@@ -334,6 +335,7 @@ def diff(
     second: str,
     every: Every = False,
     by: By = None,
+    gallery: GalleryOfSlices = "whole",
     root: Root = "runs",
     as_json: AsJson = False,
 ) -> None:
@@ -348,7 +350,8 @@ def diff(
     rows = list[tuple[str, object, object]]()
     for part, values in parts.items():
         rows += [(f"{part}: {name}", *both) for name, both in values.items()]
-    measured, compared = changed_numbers(a, b, every) if not by else _changed_slices(a, b, by)
+    require(by or gallery == "whole", "--gallery slice belongs to slices; say by which field, --by FIELD")
+    measured, compared = changed_numbers(a, b, every) if not by else _changed_slices(a, b, by, gallery)
     lines = align_columns(rows) if every else cut_lines(align_columns(rows))
     lines += measured
     if not by and not any(differing.values()):
@@ -356,9 +359,11 @@ def diff(
     emit(differing | {"differences": compared}, as_json, lines)
 
 
-def _changed_slices(a: runs.Run, b: runs.Run, by: list[str]) -> tuple[list[str], dict[str, Any]]:
+def _changed_slices(
+    a: runs.Run, b: runs.Run, by: list[str], gallery: Literal["whole", "slice"]
+) -> tuple[list[str], dict[str, Any]]:
     """Compare two runs in each slice of the queries of their data: lines, and the differences by number."""
-    comparison = wb.compare(a.folder, b.folder, by=by)
+    comparison = wb.compare(a.folder, b.folder, by=by, gallery=gallery)
     rows = comparison.differences.to_dict("records")
     return comparison_lines(comparison), {row["key"]: row for row in rows}
 

@@ -47,8 +47,9 @@ class SliceValues(NamedTuple):
 def measure_slices(
     metric: Metric, key: MetricKey, by: str, slices: Sequence[SliceValues], draws: Draws
 ) -> Iterator[tuple[Measurement, Values]]:
-    """Yield every slice that has queries, and then the mean over slices, with the values that they are made
-    of; nothing where no slice is one of a value.
+    """Yield every slice that has queries, and then the mean over slices, with values by query of which they
+    are the means; nothing where no slice is one of a value. Where a number is no mean of shares, the mean
+    over slices has no such values, and they are NaN.
 
     Args:
         metric: what is measured.
@@ -64,6 +65,7 @@ def measure_slices(
     if type(metric).aggregate is Metric.aggregate and metric.statistic == "median" and key.direction:
         resampled = draws.medians_of_each([part.values for part in slices], key.direction)
     parts: list[Part] = []
+    averaged = [part.values for part in slices if part.averaged]
     for part, drawn in zip(slices, resampled, strict=True):
         reference = Reference(part.gallery, part.chance, part.best)
         number = report_part(metric, replace(key, subset=part.label), part.values, draws, reference, drawn)
@@ -71,7 +73,10 @@ def measure_slices(
         if part.averaged:
             parts.append(number)
     if len(parts) > 1:
-        yield _mean_over(metric, by, parts, draws.rounds > 0), np.full(len(slices[0].values), np.nan)
+        is_mean = all(part.resampled is None for part in parts)
+        sizes = [len(averaged[0])] if key.direction else [draws.images, len(draws.own)]
+        values = _weighted(averaged, sizes) if is_mean else np.full(len(averaged[0]), np.nan)
+        yield _mean_over(metric, by, parts, draws.rounds > 0), values
 
 
 def _is_measured(values: Values, direction: str, draws: Draws) -> bool:
@@ -79,6 +84,27 @@ def _is_measured(values: Values, direction: str, draws: Draws) -> bool:
     size = len(values) if direction else draws.images + len(draws.own)
     parts = [values[:size]] if direction else [values[: draws.images], values[draws.images : size]]
     return not any(np.isnan(part).all() for part in parts)
+
+
+def _weighted(slices: Sequence[Values], sizes: Sequence[int]) -> Values:
+    """Return ``(queries,)`` values whose mean is the mean over slices: each is weighed by how much too small
+    its slice is.
+
+    Args:
+        slices: ``(queries,)`` values of each, NaN elsewhere; no query is in two.
+        sizes: of the parts whose means are added, which may follow several times.
+    """
+    weighted = np.full(len(slices[0]), np.nan)
+    first = 0
+    for size in list(sizes) * (len(weighted) // sum(sizes)):
+        place = slice(first, first + size)
+        known = [~np.isnan(values[place]) for values in slices]
+        every = sum(int(mask.sum()) for mask in known)
+        for values, mask in zip(slices, known, strict=True):
+            weight = every / (len(slices) * mask.sum())
+            weighted[place][mask] = weight * values[place][mask]
+        first += size
+    return weighted
 
 
 def _mean_over(metric: Metric, by: str, parts: Sequence[Part], wanted: bool) -> Measurement:

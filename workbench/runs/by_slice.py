@@ -7,13 +7,14 @@ The name of such a slice begins with ``within``, and ``by="within language"`` as
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Literal, get_args
 
 import numpy as np
 
 from workbench import metrics as registry
-from workbench.metrics.blocks import by_rows
+from workbench.metrics.blocks import RowScores, by_rows
 from workbench.metrics.intervals import ROUNDS, Draws
 from workbench.metrics.registry import Metric
 from workbench.metrics.slices import WITHIN, SliceValues, chances_by_query, measure_slices
@@ -21,7 +22,7 @@ from workbench.progress import each
 from workbench.records import Mask, Measurement, MetricKey, Rows, Split, Values, require
 from workbench.registry import require_known
 from workbench.runs.fields import AllFields, field_extractors
-from workbench.runs.lists import SavedLists
+from workbench.runs.lists import NothingDeterminedError, SavedLists, known_numbers
 from workbench.runs.measure import evaluate_split
 from workbench.runs.result import Result
 from workbench.runs.saved_slices import slices_with_queries
@@ -103,15 +104,13 @@ def numbers_by_slice(
         rounds: bootstrap rounds of the intervals.
 
     Returns:
-        Key -> measurement, and ``(queries,)`` values, NaN outside the slice; of means over slices all NaN.
+        Key -> measurement, and ``(queries,)`` values, NaN outside the slice; of means over slices see
+        ``measure_slices``.
 
     Raises:
-        KeyError: no such field. ValueError: a field that cannot be cut so, or ranked lists, which do not say
-            how the items of a slice rank among themselves.
+        KeyError: no such field. ValueError: a field that cannot be cut so, or ranked lists that determine no
+            number in the gallery of any slice.
     """
-    apart = gallery == "slice" or any(spec.startswith(WITHIN) for spec in by)
-    lists = f"{run.name} has ranked lists, which rank among all items; a slice cannot be their gallery"
-    require(not (apart and isinstance(run.model, SavedLists)), lists)
     whole = {label: pair for label, pair in measured.items() if _is_whole(pair[0].key)}
     split = run.split
     draws = Draws(split.own, len(split.image_ids), rounds)
@@ -226,6 +225,8 @@ def _among_themselves(
         part = run.split.restrict(images, captions)
         own = scores.select(images, captions)
         measurements, values = evaluate_split(own, part, table=table, rounds=0, strict=False)
+        if isinstance(run.model, SavedLists):
+            measurements = _determined(run, run.model, own, part, (measurements, values))
         for measurement in measurements:
             whole = measurement.label
             if whole in keys and whole in values:
@@ -234,6 +235,21 @@ def _among_themselves(
                 values_of_slice = SliceValues(f"{WITHIN}{label}", placed, measurement.gallery, chance)
                 slices[whole].append(values_of_slice._replace(averaged=is_value_slice(label)))
     yield from ((keys[label], parts) for label, parts in slices.items() if parts)
+
+
+def _determined(
+    run: Result,
+    model: SavedLists,
+    scores: RowScores,
+    part: Split,
+    measured: tuple[Sequence[Measurement], Mapping[str, Values]],
+) -> list[Measurement]:
+    """Return the numbers of a slice that ranked lists determine, maybe none."""
+    asked = run.config.get("metrics", ()), run.config.get("judge", "")
+    measurements, values = measured
+    with suppress(NothingDeterminedError):
+        return known_numbers(model, scores, part, ([*measurements], {**values}), *asked)[0]
+    return []
 
 
 def _placed(split: Split, values: Values, rows: tuple[Rows, Rows], direction: str) -> Values:

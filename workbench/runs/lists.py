@@ -47,6 +47,10 @@ OF_PAIRS = ("pairs", "counterfactuals")
 Measured = tuple[list[Measurement], dict[str, Values]]
 
 
+class NothingDeterminedError(ValueError):
+    """Ranked lists from which no number follows, whatever stands in the places that they leave open."""
+
+
 class Lists(NamedTuple):
     """The lists of one direction.
 
@@ -305,7 +309,7 @@ def known_numbers(
         Measurements, values by query, and a note that names what is left out; empty = nothing.
 
     Raises:
-        ValueError: nothing is determined.
+        NothingDeterminedError: there is no such number.
     """
     measurements, values = measured
     rows = [row() for row in registry.all_metrics().values()] + [registry.load(name) for name in metrics]
@@ -322,7 +326,8 @@ def known_numbers(
         open_labels = _undetermined_labels(orders, split, (candidates, values), metrics, judge)
     known = [measurement for measurement in candidates if measurement.label not in open_labels]
     read = [measurement for measurement in known if measurement.ties != WITHOUT_SCORES]
-    require(read, f"{split.name}: the lists determine no number; {'; '.join(_notes_of(model))}")
+    nothing = f"{split.name}: the lists determine no number; {'; '.join(_notes_of(model))}"
+    require(read, nothing, NothingDeterminedError)
     labels = {measurement.label for measurement in known}
     left = [measurement.label for measurement in candidates if measurement.label not in labels]
     note = f"not determined by the lists, and left out: {', '.join(dict.fromkeys(left))}" if left else ""
