@@ -1,7 +1,7 @@
 """The table of a paper from the runs of a grid: the paper's rows in its order and under its labels, mean and
 interval over seeds, and the printed values beside.
 
-``execution.layout`` reads which table a grid is. A number that a run has not measured on its own data, or
+``layout`` reads which table a grid is. A number that a run has not measured on its own data, or
 that a part has from another data set, is taken from what the run was measured on elsewhere (``workbench
 evaluate``).
 
@@ -209,18 +209,14 @@ def _make_table(
     for row, several in by_row.items():
         numbers = {}
         for column, (head, place, keys) in columns.items():
-            numbers[column] = _mean_interval(several, place, keys, total=head in layout.sums)
+            numbers[column] = _interval(several, place, keys, total=head in layout.sums)
         filled.append(Row(row, layout.rows[row], len(several), numbers))
     printed = list(dict.fromkeys(chain.from_iterable(part.values for part in parts)))
     kind = "" if layout.number.startswith("Fig") else "Table "
     title = f"{layout.paper}, {kind}{layout.number}" if layout.paper else name
     title += f": {layout.part}" if layout.part else ""
-    notes = (
-        _table_notes(layout, parts, columns, every)
-        + _notes_on_gaps(columns, filled)
-        + _notes_on_equal_rows(filled)
-    )
-    notes += _notes_at_ceiling(columns, filled)
+    notes = _notes(layout, parts, columns, every) + _notes_on_gaps(columns, filled)
+    notes += _notes_on_equal_rows(filled) + _notes_at_ceiling(columns, filled)
     single = [keys[0] for _, place, keys in columns.values() if len(keys) == 1 and not place]
     differences, rest = differences_from_first(trained, single)
     notes += describe_differences(
@@ -309,7 +305,7 @@ def _mean_of_keys(metrics: Mapping[str, float], keys: Sequence[str]) -> float:
     return float(np.mean([metrics[key] for key in keys]))
 
 
-def _mean_interval(
+def _interval(
     several: Sequence[runs.Run], place: str, keys: Sequence[str], *, total: bool = False
 ) -> Interval:
     means = [_mean_of_keys(results["metrics"], keys) for results in _all_results(several, place, keys)]
@@ -380,7 +376,7 @@ def rows_in_order(rows: Sequence[Row], printed: Sequence[str]) -> list[Row]:
     return out
 
 
-def _table_notes(
+def _notes(
     layout: Layout, parts: Sequence[Part], columns: Mapping[str, Source], good: Sequence[runs.Run]
 ) -> list[str]:
     """Return what is to be known beside the numbers."""
@@ -406,9 +402,7 @@ def _table_notes(
     out += [f"{heading}: {reason}." for heading, reason in reasons.items() if reason]
     configs = [config for run in good if (config := runs.load(run.folder / runs.CONFIG))]
     out += [_describe_budget(configs)] if configs else []
-    encoders = {
-        f"{_describe_encoder(config, 'image')} and {_describe_encoder(config, 'text')}" for config in configs
-    }
+    encoders = {f"{_encoder(config, 'image')} and {_encoder_name(config, 'text')}" for config in configs}
     out += [f"Encoders here: {'; '.join(sorted(encoders))}."] if encoders else []
     out += [f"Printed: {published.COMPARABLE[layout.paper]}."] if parts else []
     codes = {run.env.get("code") for run in good}
@@ -496,7 +490,7 @@ def _describe_budget(configs: Sequence[Mapping[str, Any]]) -> str:
     )
 
 
-def _describe_encoder(config: Mapping[str, Any], side: str) -> str:
+def _encoder(config: Mapping[str, Any], side: str) -> str:
     encoder = config.get(f"{side}_encoder", "")
     name = str(name_of(encoder))
     features = config.get("features") if side == "image" else options_of(encoder).get("features")

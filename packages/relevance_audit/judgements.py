@@ -78,7 +78,7 @@ def corrected_judgements(
 
     Args:
         base: what was judged before, e.g. ``split.judgements["own"]``.
-        labels: label of each pair of ids ``(image, caption)``, e.g. ``Labels.settled()``.
+        labels: label of each pair of ids ``(image, caption)``, e.g. ``Labels.settled_labels()``.
         split: whose ids they are.
         name: of the new judgements.
 

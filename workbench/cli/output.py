@@ -147,7 +147,7 @@ def changed_numbers(first: Any, second: Any, every: bool) -> tuple[list[str], di
     same images.
 
     Args:
-        first: of type ``runs.Run``.
+        first: of type ``store.Run``.
         second: likewise.
         every: all numbers; else those that every comparison takes.
     """
