@@ -402,7 +402,7 @@ def _notes(
     out += [f"{heading}: {reason}." for heading, reason in reasons.items() if reason]
     configs = [config for run in good if (config := runs.load(run.folder / runs.CONFIG))]
     out += [_describe_budget(configs)] if configs else []
-    encoders = {f"{_encoder(config, 'image')} and {_encoder_name(config, 'text')}" for config in configs}
+    encoders = {f"{_encoder(config, 'image')} and {_encoder(config, 'text')}" for config in configs}
     out += [f"Encoders here: {'; '.join(sorted(encoders))}."] if encoders else []
     out += [f"Printed: {published.COMPARABLE[layout.paper]}."] if parts else []
     codes = {run.env.get("code") for run in good}

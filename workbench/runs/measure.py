@@ -169,9 +169,8 @@ def evaluate_split(
         for evidence in _judged_evidence(scores, split, judge) if judge and graded else ():
             pairs += walk(evidence, graded, rounds=rounds)
     binding = [metric for metric in table if "counterfactuals" in metric.by]
-    pairs += counterfactual_accuracies(
-        scores, split.counterfactuals, split.own, metrics=binding, rounds=rounds
-    )
+    false_captions = split.counterfactuals
+    pairs += counterfactual_accuracies(scores, false_captions, split.own, metrics=binding, rounds=rounds)
     measurements = [m for m, _ in pairs]
     spatial = [metric for metric in table if metric.requires == "space"]
     measurements += space.space_numbers(ranked, split.own, vectors, spatial, rounds=rounds)

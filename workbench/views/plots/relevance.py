@@ -78,9 +78,8 @@ def recall_by_m(
     of_truth = {"color": INK, "width": 2, "dash": "dot"}
     curves.append(("", "most that is possible", most, {"color": GRID, "width": 3}))
     curves.append(("", "share of the m best by phi that are true", true, of_truth))
-    fig = figure_with_panels(
-        list(DIRECTIONS.values()), f"Recall at {k}{about}", "", unit_heading(), spacing=0.06
-    )
+    heads, title = list(DIRECTIONS.values()), f"Recall at {k}{about}"
+    fig = figure_with_panels(heads, title, "", unit_heading(), spacing=0.06)
     for column, side in enumerate(DIRECTIONS, start=1):
         for group, label, values, line in curves:
             if side in values:
