@@ -16,6 +16,7 @@ import numpy as np
 import workbench as wb
 from benchmark_sets import classes, classification, composed, declaration, variants
 from workbench.io import json_value, read_text, write_json
+from workbench.metrics.declared import MEAN_OF_KINDS
 from workbench.records import Measurement, MetricKey, Split, Values, require
 from workbench.registry import check_options, require_known
 from workbench.runs import store
@@ -306,16 +307,15 @@ def leading_numbers(labels: Sequence[str], tab: str) -> list[str]:
 
 
 def _scores_of_all(labels: Sequence[str]) -> list[str]:
-    """Return the scores of a compositional benchmark: of all examples and their mean over kinds, and the
+    """Return the scores of a compositional benchmark, of a single score its mean over kinds too; and the
     accuracies on counterfactual captions.
     """
-    chosen = []
-    for label in labels:
-        key = MetricKey.parse(label)
-        counterfactual = key.metric == "counterfactual_accuracy"
-        if counterfactual or (key.subset in ("", "mean of kinds") and key.metric not in NO_SCORES):
-            chosen.append(label)
-    return chosen
+    keys = {label: MetricKey.parse(label) for label in labels}
+    accuracies = [label for label, key in keys.items() if key.metric == "counterfactual_accuracy"]
+    scores = {label: key for label, key in keys.items() if key.metric not in NO_SCORES}
+    whole = [label for label, key in scores.items() if not key.subset]
+    means = [label for label, key in scores.items() if key.subset == MEAN_OF_KINDS]
+    return accuracies or whole + means * (len(whole) == 1)
 
 
 # of counterfactual captions, which are no gallery

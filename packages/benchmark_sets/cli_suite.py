@@ -1,6 +1,5 @@
 """The command ``suite``: several models on several benchmarks."""
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -44,6 +43,7 @@ Devices = Annotated[
     typer.Option("--device", help="auto, cpu or cuda:1; several share the models; repeatable."),
 ]
 Executor = Annotated[str, typer.Option(help="local, submitit or dask, where each model is a job.")]
+Tracker = Annotated[str, typer.Option(help="Log the numbers to tensorboard, wandb or mlflow.")]
 OutFolder = Annotated[str, typer.Option("--out", help="Folder of the suite; one that is there is added to.")]
 
 
@@ -59,17 +59,20 @@ def suite(  # noqa: PLR0913 - typer reads the options from the signature
     precision: Precision = "auto",
     executor: Executor = "local",
     rounds: Rounds = None,
+    tracker: Tracker = "",
     as_json: AsJson = False,
 ) -> None:
     """Measure several models on several benchmarks.
 
     An image or a text is encoded once by each model, whatever data set it is of. The same command goes on
-    where it was stopped. What cannot be measured is said in its cell. Without models and benchmarks, the
-    suite of --out is shown. Exit code 3 means that data are missing, 1 that a model failed.
+    where it was stopped. What cannot be measured is said in its cell. --out gets a page, CSV, LaTeX, results
+    for mteb and model cards for the hub. Without models and benchmarks, these are written again. Exit code 3
+    means that data are missing, 1 that a model failed.
     """
     import workbench as wb
-    from benchmark_sets import suites
+    from benchmark_sets import suite_exports, suite_page, suites
     from benchmark_sets.written import rounds_or_usual
+    from workbench.training.processes import check_machine
 
     fields = _read_file(file)
     models = [*fields.get("models", []), *(model or [])]
@@ -77,6 +80,7 @@ def suite(  # noqa: PLR0913 - typer reads the options from the signature
     devices = device or fields.get("devices", [])
     wb.use_device(devices[0] if len(devices) == 1 else "auto", precision)
     require_writable(out)
+    check_machine("cpu", tracker)
     if models or names:
         how: dict[str, Any] = {"folders": {**fields.get("folders", {}), **parse_pairs(folder)}}
         how |= {"executor": executor, "options": fields.get("executor"), "devices": devices}
@@ -84,7 +88,11 @@ def suite(  # noqa: PLR0913 - typer reads the options from the signature
         measured = suites.suite(models, names, out, say=progress_callback(), **how)
     else:
         measured = suites.read_suite(out)
-    emit(_records(measured), as_json, _lines(measured))
+    page = suite_page.write_page(measured)
+    suite_exports.write_all(measured)
+    if tracker:
+        suite_exports.log_to(tracker, measured, progress_callback())
+    emit(_records(measured), as_json, [*_lines(measured), str(page)])
     statuses = {cell.status for cell in measured.cells}
     raise typer.Exit(1 if "failed" in statuses else 3 * ("missing" in statuses))
 
@@ -127,7 +135,7 @@ def _lines(measured: Any) -> list[str]:
             body = [[model, *(of[label] for label in labels)] for model, of in cells.items()]
             chance = ["chance", *(chances[label] for label in labels)]
             lines += [*align_columns([head, *body, chance]), ""]
-    return [*lines, *measured.problems(), measured.summary(), str(Path(measured.folder))]
+    return [*lines, *measured.problems(), measured.summary()]
 
 
 def _known(value: Any) -> Any:

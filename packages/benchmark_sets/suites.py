@@ -7,6 +7,7 @@ have ended. What cannot be measured is said in its cell, and the others are meas
 
 import inspect
 import re
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
@@ -33,7 +34,6 @@ from workbench.records.measurement import contracts_of, unit_of
 from workbench.registry import did_you_mean
 from workbench.runs import store
 from workbench.runs.model import Model
-from workbench.runs.weights import name_with_note
 
 CELL = "cell.json"
 ABOUT = "suite.json"
@@ -77,6 +77,7 @@ class Cell:
         folder: a run folder.
         error: why there are no numbers, in a line.
         made_from: what the numbers depend on, by name.
+        seconds: that measuring took.
     """
 
     model: str
@@ -86,6 +87,7 @@ class Cell:
     folder: Path
     error: str = ""
     made_from: Mapping[str, Any] = field(default_factory=dict)
+    seconds: float = 0.0
 
     def results(self) -> dict[str, Any]:
         """Return what ``results.json`` holds; nothing where there are no numbers."""
@@ -154,7 +156,7 @@ class Suite:
             benchmarks = list(dict.fromkeys(cell.benchmark for cell in alike))
             lines.append(f"{format_some(models)} on {format_some(benchmarks)}: {error}")
         for name, about in self.models.items():
-            lines += [name_with_note(name)] if about.get("random_weights") else []
+            lines += [f"{name} has random weights"] if about.get("random_weights") else []
         return lines
 
 
@@ -346,8 +348,9 @@ def _measure_cell(
         if known and earlier and earlier.status == "ok" and earlier.made_from == json_value(made_from, CELL):
             return earlier
         (folder / CELL).unlink(missing_ok=True)
+        started = time.perf_counter()
         entry.measure(model, data, rounds, folder)
-        return cell(data.tab, "ok", made_from=made_from)
+        return cell(data.tab, "ok", made_from=made_from, seconds=time.perf_counter() - started)
     except Exception as error:  # noqa: BLE001 - the other cells are measured
         return cell(data.tab, "failed", error=_line_of(error))
 

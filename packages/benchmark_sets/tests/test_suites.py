@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
-from benchmark_sets import cells, composed, read_suite, suite, suites
+from benchmark_sets import cells, composed, read_suite, suite, suite_exports, suite_page, suites
+from benchmark_sets.cells import leading_numbers
 from PIL import Image
+from typer.testing import CliRunner
 
 import workbench as wb
 from tests.runs.test_experiment import SMALL, TINY
+from workbench.cli import app
 
 LAYOUTS = Path(__file__).with_name("layouts.py")
 NAMES = ("winoground", "sugarcrepe", "docci")
@@ -52,13 +57,13 @@ def folders(tmp_path_factory):
 @pytest.fixture
 def here(tmp_path, monkeypatch):
     monkeypatch.setenv("WORKBENCH_CACHE", str(tmp_path / "cache"))
-    few = composed.LOADERS | {"scenes": lambda root: SCENES(root, size=3, image_size=32)}
-    monkeypatch.setattr(composed, "LOADERS", few)
+    monkeypatch.setattr(composed, "LOADERS", FEW)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
 SCENES = composed.load_scenes
+FEW = composed.LOADERS | {"scenes": lambda root: SCENES(root, size=3, image_size=32)}
 
 
 def all_kinds(folders):
@@ -187,6 +192,166 @@ def test_words_that_name_nothing_are_refused_before_anything_runs(here, models, 
     with pytest.raises(kind, match=words):
         suite(models, benchmarks, "runs/s")
     assert not Path("runs/s").exists()
+
+
+class Letters(Colours):
+    """Texts are their first letters, so that it is another model than ``Colours``."""
+
+    identity = "letters of a suite"
+
+    def encode_text(self, texts):
+        return np.array([[ord(text[0]), ord(text[-1]), len(text) % 7] for text in texts], float)
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory, folders):
+    place = tmp_path_factory.mktemp("suite")
+    models = [Colours(), Letters(), "no_such_module:Model"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(composed, "LOADERS", FEW)
+        patch.chdir(place)
+        yield suite(models, [*all_kinds(folders), "cola"], place / "s", folders=folders, rounds=20)
+
+
+def read(page):
+    text = page.read_text(encoding="utf-8")
+    return text, json.loads(re.search(r'id="data">(.*?)</script>', text, re.DOTALL)[1])
+
+
+def test_the_page_has_a_tab_a_task_and_a_contract_for_each_number(measured):
+    text, data = read(suite_page.write_page(measured))
+    for tab in ("compositional", "languages", "long texts", "classification", "composed", "two models"):
+        assert f">{tab}</button>" in text
+    assert ">retrieval</button>" not in text
+    shown = data["cells"]["Colours--winoground/i2t/text_score"]
+    assert shown["facts"]["chance"] == "25.0"
+    assert shown["facts"]["a resample draws"] == "examples"
+    assert shown["commands"] == [
+        "workbench show s/Colours--winoground --all",
+        "workbench explore s/Colours--winoground",
+    ]
+    assert 'href="Colours--winoground/"' in text
+    assert "https://github.com/arijitray1993/COLA" in text
+    assert "no_such_module" in text
+    assert not re.search(r'(src|href)="http', text)
+
+
+def test_two_models_are_compared_as_compare_does_and_the_other_way_round(measured):
+    _, data = read(suite_page.write_page(measured))
+    rows = {(*row["models"], row["benchmark"], row["number"]): row for row in data["differences"]}
+    runs = [measured.folder / f"{name}--docci" for name in ("Colours", "Letters")]
+    labels = leading_numbers(list(measured.cells[2].results()["metrics"]), "long texts")
+    compared = wb.compare(*runs, keys=labels).differences
+    for difference in compared.to_dict("records"):
+        row = rows["Letters", "Colours", "docci", difference["key"]]
+        back = rows["Colours", "Letters", "docci", difference["key"]]
+        assert row["values"] == back["values"][::-1]
+        value = float(row["difference"].split(" ")[0].replace("−", "-"))
+        scale = 100
+        assert value == pytest.approx(scale * difference["value"], abs=0.05)
+        assert float(back["difference"].split(" ")[0].replace("−", "-")) == pytest.approx(-value, abs=0.05)
+    benchmarks = {row["benchmark"] for row in data["differences"]}
+    assert benchmarks == {
+        "winoground",
+        "sugarcrepe",
+        "docci",
+        "languages-multi30k",
+        "classify-classes",
+        "compose-scenes",
+    }
+
+
+def test_the_command_measures_writes_the_page_and_says_by_its_exit_code_what_is_missing(here, folders):
+    (here / "colours.py").write_text(
+        "import numpy as np\nclass A:\n    identity = 'a'\n"
+        "    def encode_image(self, images):\n        return np.eye(len(images), 3) + .1\n"
+        "    def encode_text(self, texts):\n        return np.eye(len(texts), 3) + .2\n"
+    )
+    file = here / "suite.yaml"
+    file.write_text(
+        "models: [{model: 'colours:A', name: a}]\n"
+        f"benchmarks: [winoground]\nfolders: {{winoground: {folders['winoground']}}}\nrounds: 0\n"
+    )
+    run = lambda *words: CliRunner().invoke(app, ["suite", *words, "-q"])  # noqa: E731
+    ended = run("--file", "suite.yaml", "--out", "runs/s")
+    assert ended.exit_code == 0, ended.output
+    assert (here / "runs/s/suite.html").is_file()
+    ended = run("cola", "--file", "suite.yaml", "--out", "runs/s")
+    assert ended.exit_code == 3
+    assert "https://github.com/arijitray1993/COLA" in ended.output
+    again = run("--out", "runs/s", "--json")
+    records = json.loads(again.stdout)
+    assert {record["benchmark"] for record in records} == {"winoground", "cola"}
+    file.write_text("model: [a]")
+    refused = run("--file", "suite.yaml")
+    assert refused.exit_code == 2
+    assert "models" in refused.output
+
+
+def test_mteb_reads_the_results_with_its_own_validator(measured):
+    results = pytest.importorskip("mteb.results")
+    files = [file for file in suite_exports.write_all(measured) if "/mteb/" in str(file)]
+    assert len(files) == 12
+    read = {}
+    for file in files:
+        result = results.TaskResult.from_disk(file)
+        read[file.parts[-3], result.task_name] = result
+    values = numbers(measured)
+    winoground = read["Colours", "winoground"].scores["test"][0]
+    assert winoground["main_score"] == values["Colours", "winoground", "group_score"]
+    several = read["Letters", "languages-multi30k"]
+    languages = {scores["hf_subset"]: scores for scores in several.scores["test"]}
+    assert languages["de"]["languages"] == ["deu-Latn"]
+    assert languages["de"]["main_score"] == values["Letters", "languages-multi30k", "i2t/R@1[de]"]
+    assert several.get_score(languages=["deu"]) == languages["de"]["main_score"]
+
+
+def test_results_have_the_fields_that_mteb_asks_for(measured):
+    for cell in measured.cells:
+        if cell.status == "ok":
+            result = suite_exports.mteb_result(cell)
+            assert json.loads(json.dumps(result)) == result
+            assert {"dataset_revision", "task_name", "mteb_version", "evaluation_time"} < result.keys()
+            for scores in result["scores"]["test"]:
+                assert scores["main_score"] == scores[scores["main_score_name"]]
+                assert isinstance(scores["hf_subset"], str)
+                assert isinstance(scores["languages"], list)
+
+
+def test_the_hub_reads_the_card_of_a_model_with_the_numbers_of_the_page(measured):
+    from huggingface_hub import ModelCard
+
+    card = ModelCard(suite_exports.model_card(measured, "Colours"))
+    by_number = {(row.dataset_name, row.metric_type): row for row in card.data.eval_results}
+    row = by_number["winoground", "i2t/text_score"]
+    assert row.metric_value == pytest.approx(
+        100 * numbers(measured)["Colours", "winoground", "i2t/text_score"]
+    )
+    assert row.metric_args["chance"] == 25
+    assert by_number["classify-classes", "i2t/top@1"].task_type == "zero-shot-image-classification"
+    assert suite_exports.model_card(measured, "no_such_module:Model") == ""
+
+
+def test_the_tables_of_csv_and_latex_hold_every_model_and_number(measured):
+    suite_exports.write_all(measured)
+    table = pd.read_csv(measured.folder / "suite.csv")
+    assert len(table) == len(measured.table())
+    text = (measured.folder / "suite.tex").read_text(encoding="utf-8")
+    assert text.count(r"\toprule") == 5
+    assert text.count(r"\multicolumn{2}{c}{sugarcrepe}") == 1
+    assert "Letters" in text
+
+
+def test_trackers_get_a_run_a_model(measured, tmp_path):
+    pytest.importorskip("tensorboard")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    suite_exports.log_to("tensorboard", measured)
+    logged = EventAccumulator(str(measured.folder / "suite-Colours")).Reload()
+    (event,) = logged.Scalars("docci/i2t/R_at_1")
+    assert event.value == pytest.approx(numbers(measured)["Colours", "docci", "i2t/R@1"])
+    with pytest.raises(ImportError, match="trackers"):
+        suite_exports.log_to("no_such_tracker", measured)
 
 
 @pytest.mark.slow

@@ -1,0 +1,256 @@
+"""The page of a suite: a tab a task, a row a model, a number with its interval, and any two models compared.
+
+It is one file that reads offline. A number opens what it is (hit, ties, chance, what a resample draws), the
+run folder that it is in, and the commands that show its queries.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+from benchmark_sets.cells import TABS, leading_numbers
+from benchmark_sets.suites import Cell, Suite
+from workbench.formatting import format_bytes, format_count, format_interval, format_number, format_value
+from workbench.io import format_from_user, write_text
+from workbench.metrics.comparison import BETTER, WORSE, Difference, state_verdict
+from workbench.records import MetricKey
+from workbench.records.measurement import contracts_of, measurement_row, unit_of
+from workbench.runs import store
+from workbench.runs.by_query import ByQuery, paired_differences_of
+from workbench.views.pages import fill_template
+
+TEMPLATE, SCRIPT = (Path(__file__).with_name(name) for name in ("suite.html.j2", "suite.js"))
+PAGE = "suite.html"
+# columns of a model, and the number in ``Suite.models`` behind each
+OF_MODEL = {
+    "parameters": "parameters",
+    "size": "bytes",
+    "images a second": "images_per_second",
+    "texts a second": "texts_per_second",
+}
+SAID_AS = {BETTER: WORSE, WORSE: BETTER}
+# benchmark -> pair of models -> differences of the second from the first
+Pairs = dict[str, dict[tuple[str, str], list[Difference]]]
+
+
+def write_page(suite: Suite) -> Path:
+    """Write ``suite.html`` into the folder of a suite.
+
+    Args:
+        suite: with one cell at least.
+    """
+    pairs = compare_models(suite)
+    tabs = [_tab(suite, tab, pairs) for tab in TABS if any(cell.tab == tab for cell in suite.cells)]
+    text = fill_template(
+        TEMPLATE,
+        title="Suite",
+        summary=suite.summary(),
+        tabs=tabs,
+        models=list(suite.models),
+        data={"cells": _contracts(suite), "differences": _difference_rows(suite, pairs)},
+        problems=suite.problems(),
+        script=SCRIPT.read_text(encoding="utf-8"),
+    )
+    return write_text(suite.folder / PAGE, text)
+
+
+def compare_models(suite: Suite) -> Pairs:
+    """Compare every two models of a suite on the leading numbers of each benchmark, query by query.
+
+    Intervals are widened for the numbers of two models on one benchmark.
+    """
+    read = lru_cache(ByQuery.read)
+    pairs: Pairs = {}
+    for benchmark, cells in _by_benchmark(suite).items():
+        measured = [cell for cell in cells if cell.status == "ok"]
+        runs = {cell.model: store.read(cell.folder) for cell in measured}
+        for first, second in combinations(measured, 2):
+            labels = leading_numbers(list(first.results()["metrics"]), first.tab)
+            both = runs[first.model], runs[second.model]
+            differences = paired_differences_of(*both, labels, read=read)
+            pairs.setdefault(benchmark, {})[first.model, second.model] = differences
+    return pairs
+
+
+def _by_benchmark(suite: Suite) -> dict[str, list[Cell]]:
+    """Return the cells of each benchmark."""
+    cells: dict[str, list[Cell]] = {}
+    for cell in suite.cells:
+        cells.setdefault(cell.benchmark, []).append(cell)
+    return cells
+
+
+def _tab(suite: Suite, tab: str, pairs: Pairs) -> dict[str, Any]:
+    """Return what the template needs of a tab."""
+    groups = []
+    columns: list[tuple[str, str]] = []
+    heads = []
+    for benchmark, cells in _by_benchmark(suite).items():
+        here = [cell for cell in cells if cell.tab == tab]
+        if not here:
+            continue
+        labels = _labels(here)
+        groups.append({"name": benchmark, "columns": max(1, len(labels))})
+        columns += [(benchmark, label) for label in labels] or [(benchmark, "")]
+        heads += [_head(here, label) for label in labels] or [
+            {"title": "not measured", "note": "", "hover": ""}
+        ]
+    rows = []
+    for model in suite.models:
+        cells_of_model = {cell.benchmark: cell for cell in suite.cells if cell.model == model}
+        rows.append(
+            {
+                "name": model,
+                "random": bool(suite.models[model].get("random_weights")),
+                "facts": _facts(suite.models[model]),
+                "cells": [
+                    _cell(cells_of_model.get(name), label, pairs, suite.folder) for name, label in columns
+                ],
+            }
+        )
+    return {"name": tab, "id": tab.replace(" ", "-"), "groups": groups, "heads": heads, "rows": rows}
+
+
+def _labels(cells: Sequence[Cell]) -> list[str]:
+    """Return the numbers of a benchmark that stand in the table."""
+    labels: dict[str, None] = {}
+    for cell in cells:
+        labels |= dict.fromkeys(leading_numbers(list(cell.results().get("metrics", {})), cell.tab))
+    return list(labels)
+
+
+def _head(cells: Sequence[Cell], label: str) -> dict[str, str]:
+    """Return the head of a number: its name, and below it unit and chance."""
+    contracts = [dict(contracts_of(cell.results())).get(label) for cell in cells]
+    contract = next(filter(None, contracts))
+    row = measurement_row(label, contract)
+    chance = f"chance {row['chance']}" if row["chance"] else ""
+    note = ", ".join(filter(None, [row["in"], chance]))
+    hover = ": ".join(filter(None, [label, row["a hit is"]]))
+    return {"title": MetricKey.parse(label).title, "note": note, "hover": hover}
+
+
+def _facts(about: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return size and speed of a model; empty where they are not known."""
+    facts = []
+    for name in OF_MODEL.values():
+        value = about.get(name)
+        text = ""
+        if value is not None:
+            text = format_bytes(value) if name == "bytes" else format_number(value, 0)
+        facts.append({"text": text, "order": value if value is not None else -1})
+    return facts
+
+
+def _cell(cell: Cell | None, label: str, pairs: Pairs, folder: Path) -> dict[str, Any]:
+    """Return a number as the template needs it, or why there is none."""
+    empty = {"text": "", "order": -1e9, "best": False, "link": "", "key": "", "hover": ""}
+    if cell is None:
+        return empty
+    contract = dict(contracts_of(cell.results())).get(label)
+    if contract is None:
+        reason = "no data" if cell.status == "missing" else "failed"
+        return empty | {"text": "" if cell.status == "ok" else reason, "hover": cell.error}
+    link = f"{Path(os.path.relpath(cell.folder, folder)).as_posix()}/"
+    return {
+        "text": measurement_row(label, contract)["value"],
+        "order": contract["value"],
+        "best": _is_best(cell, label, pairs.get(cell.benchmark, {})),
+        "link": link,
+        "key": _key(cell, label),
+        "hover": "",
+    }
+
+
+def _key(cell: Cell, label: str) -> str:
+    """Return what tells a number of the page from others."""
+    return f"{cell.folder.name}/{label}"
+
+
+def _is_best(cell: Cell, label: str, pairs: Mapping[tuple[str, str], Sequence[Difference]]) -> bool:
+    """Return whether a model is significantly better than all others that were measured."""
+    verdicts = []
+    for (first, second), differences in pairs.items():
+        if cell.model not in (first, second):
+            continue
+        found = [difference.verdict for difference in differences if difference.label == label]
+        verdict = found[0] if found else ""
+        verdicts.append(verdict if cell.model == second else SAID_AS.get(verdict, verdict))
+    return bool(verdicts) and set(verdicts) == {BETTER}
+
+
+def _contracts(suite: Suite) -> dict[str, dict[str, Any]]:
+    """Return what each shown number is, where it is, and the commands that lead to its queries."""
+    shown: dict[str, dict[str, Any]] = {}
+    for cell in suite.cells:
+        contracts = dict(contracts_of(cell.results()))
+        place = format_from_user(cell.folder)
+        for label in leading_numbers(list(contracts), cell.tab):
+            contract = contracts[label]
+            row = measurement_row(label, contract)
+            facts = {
+                "value": " ".join(filter(None, [row["value"], row["in"]])),
+                "chance": row["chance"],
+                "a hit is": row["a hit is"],
+                "ties": contract.get("ties", ""),
+                "queries": row["queries"],
+                "gallery": row["gallery"],
+                "a resample draws": contract.get("unit", ""),
+            }
+            for name, value in (contract.get("beside") or {}).items():
+                facts[name] = format_value(value)
+            has_model = (cell.folder / store.KIND).is_file()
+            commands = [f"workbench show {place} --all"]
+            commands += [f"workbench explore {place}"] if has_model else []
+            shown[_key(cell, label)] = {
+                "title": f"{cell.model} on {cell.benchmark}: {label}",
+                "facts": {name: text for name, text in facts.items() if text},
+                "commands": commands,
+            }
+    return shown
+
+
+def _difference_rows(suite: Suite, pairs: Pairs) -> list[dict[str, Any]]:
+    """Return a row for each number of two models, in both orders."""
+    rows = []
+    for benchmark, cells in _by_benchmark(suite).items():
+        by_model = {cell.model: cell for cell in cells}
+        for (first, second), differences in pairs.get(benchmark, {}).items():
+            for difference in differences:
+                for of, against in ((second, first), (first, second)):
+                    rows.append(_difference_row(difference, by_model[of], by_model[against]))
+    return rows
+
+
+def _difference_row(difference: Difference, cell: Cell, against: Cell) -> dict[str, Any]:
+    """Return the difference of one cell from another as texts."""
+    label = difference.label
+    unit = unit_of(label, {"face": difference.face})
+    ends = difference.value, difference.low, difference.high
+    verdict = difference.verdict
+    if difference.against != against.folder.name:
+        ends = -difference.value, _negative(difference.high), _negative(difference.low)
+        verdict = SAID_AS.get(verdict, verdict)
+    values = []
+    for each in (cell, against):
+        values.append(measurement_row(label, dict(contracts_of(each.results()))[label])["value"])
+    has_recall = "i2t/R@1" in cell.results()["metrics"]
+    both = " ".join(format_from_user(each.folder) for each in (against, cell))
+    return {
+        "models": [cell.model, against.model],
+        "benchmark": cell.benchmark,
+        "number": label,
+        "values": values,
+        "difference": format_interval(*ends, unit, sign=True),
+        "verdict": state_verdict(verdict, against.model),
+        "better": verdict == BETTER,
+        "command": f"workbench errors {both}" if has_recall and (cell.folder / store.KIND).is_file() else "",
+        "queries": format_count(difference.queries, "query"),
+    }
+
+
+def _negative(value: float | None) -> float | None:
+    return None if value is None else -value
