@@ -73,11 +73,11 @@ def mteb_result(cell: Cell) -> dict[str, Any]:
         cell: that was measured.
     """
     contracts = dict(contracts_of(cell.results()))
+    keys = {label: MetricKey.parse(label) for label in contracts}
     subsets: dict[str, dict[str, float]] = {}
-    for label, contract in contracts.items():
-        key = MetricKey.parse(label)
-        subset = key.subset if key.subset in LANGUAGES else "default"
-        subsets.setdefault(subset, {})[label] = contract["value"]
+    for label in sorted(contracts, key=lambda label: keys[label].k or 0):
+        subset = keys[label].subset if keys[label].subset in LANGUAGES else "default"
+        subsets.setdefault(subset, {})[label] = contracts[label]["value"]
     leading = leading_numbers(list(contracts), cell.tab)
     scores = []
     for subset, values in subsets.items():

@@ -237,7 +237,7 @@ def _difference_row(difference: Difference, cell: Cell, against: Cell) -> dict[s
     values = []
     for each in (cell, against):
         values.append(measurement_row(label, dict(contracts_of(each.results()))[label])["value"])
-    has_recall = "i2t/R@1" in cell.results()["metrics"]
+    has_recall = str(MetricKey("R", "i2t", k=1)) in cell.results()["metrics"]
     both = " ".join(format_from_user(each.folder) for each in (against, cell))
     return {
         "models": [cell.model, against.model],
