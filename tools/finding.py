@@ -16,7 +16,7 @@ from tools.numbers import GROUPS, ROOT, recorded_points, same_list
 from workbench.english import join_words
 from workbench.formatting import display_value, unit_heading
 from workbench.tour.finding import draw_levels, recorded_rows
-from workbench.views.plots.theme import CATEGORIES, INK, SYMBOLS, draw_dots, figure_with_panels, legend_entry
+from workbench.views.plots.theme import CATEGORIES, INK, SYMBOLS, draw_dots, legend_entry, panel_figure
 
 FILE = ROOT / "docs" / "finding.png"
 SIZE = {"width": 1000, "height": 520}
@@ -47,7 +47,7 @@ def title(points: pd.DataFrame) -> str:
 def draw(points: pd.DataFrame) -> go.Figure:
     """One row an objective, one panel a number; dotted lines are one ranking for all queries."""
     heads = [f"{name}, {unit_heading(unit)}" for name, unit in JUDGED.values()]
-    fig = figure_with_panels(heads, title(points), "", "")
+    fig = panel_figure(heads, title(points), "", "")
     for column, (axis, (_, unit)) in enumerate(JUDGED.items(), 1):
         ends = {end: points[f"{axis}_{end}"] for end in ("low", "high")}
         rows = points.assign(run=points.index, value=points[axis], face=unit, about="", **ends)

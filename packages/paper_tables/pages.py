@@ -17,7 +17,7 @@ from workbench.formatting import display_value, format_count, format_interval, u
 from workbench.io import write_text
 from workbench.metrics.comparison import Difference
 from workbench.views.pages import fill_template
-from workbench.views.plots.theme import CATEGORIES, axis_values, error_bars, figure_with_panels
+from workbench.views.plots.theme import CATEGORIES, axis_values, error_bars, panel_figure
 
 # signs that LaTeX reads as something else, and those of the papers' tables that its fonts lack
 LATEX = {
@@ -310,7 +310,7 @@ def draw_over_parameter(
         y: name of the number.
         unit: what the number is, of ``formatting.UNITS``.
     """
-    fig = figure_with_panels(list(by_parameter), title, "", f"{y}, {unit_heading(unit)}", spacing=0.05)
+    fig = panel_figure(list(by_parameter), title, "", f"{y}, {unit_heading(unit)}", spacing=0.05)
     for column, by_value in enumerate(by_parameter.values(), 1):
         x = sorted(by_value)
         numbers = pd.DataFrame([by_value[at] for at in x], columns=["value", "low", "high"])

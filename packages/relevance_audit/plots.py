@@ -17,8 +17,8 @@ from workbench.views.plots.theme import (
     axis_values,
     error_bars,
     escape,
-    figure_with_panels,
     named_rows,
+    panel_figure,
 )
 
 # lines of runs that agree lie on one another: marks and dashes let the lower one be seen
@@ -44,7 +44,7 @@ def draw_before_and_after(table: pd.DataFrame, *, title: str) -> go.Figure:
     """
     drawn = table[[unit_of(key) == "share" for key in table.index.get_level_values("key")]]
     runs = drawn.index.get_level_values("run").unique().tolist()
-    fig = figure_with_panels(runs, title, unit_heading(), "", spacing=0.03)
+    fig = panel_figure(runs, title, unit_heading(), "", spacing=0.03)
     for column, run in enumerate(runs, 1):
         part = drawn.loc[run]
         for name, symbol, colour in (("before", "circle-open", INK), ("after", "circle", CATEGORIES[0])):
@@ -70,7 +70,7 @@ def shares_by_batch_size(tables: Mapping[str, pd.DataFrame], *, title: str) -> g
     """
     first = next(iter(tables.values()))
     keys = [key for key in SHARES if key in set(first["key"])]
-    fig = figure_with_panels(
+    fig = panel_figure(
         [SHARES[key] for key in keys], title, "captions a batch", f"truly positive, {unit_heading()}"
     )
     for column, key in enumerate(keys, 1):

@@ -15,7 +15,7 @@ from workbench import assets, data
 from workbench.english import join_words
 from workbench.formatting import format_count, format_number, format_value, unit_heading
 from workbench.records import MetricKey, Values
-from workbench.views.plots.theme import CATEGORIES, SYMBOLS, draw_dots, figure_with_panels, legend_entry
+from workbench.views.plots.theme import CATEGORIES, SYMBOLS, draw_dots, legend_entry, panel_figure
 
 TABLE = "fair_scenes"
 SUM = str(MetricKey("rsum"))
@@ -211,7 +211,7 @@ def draw_levels(rows: pd.DataFrame) -> go.Figure | None:
     counts = true_captions_by_level()
     heads = [f"level {level}: {_count_true(counts[level])}" for level in LEVELS]
     title = f"With every true pair: {summarise_levels(rows)}"
-    fig = figure_with_panels(
+    fig = panel_figure(
         heads, title, f"mAP@R from image to text among captions of a level, {unit_heading()}", ""
     )
     for column, key in enumerate(LEVELS.values(), start=1):

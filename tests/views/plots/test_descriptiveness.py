@@ -59,8 +59,8 @@ def test_words_can_be_read_on_every_shade(share):
 
 
 def test_each_scorer_has_a_panel_and_each_split_one_outline_and_one_entry_of_the_legend():
-    figure_with_panels = {name: {"pool": values, "test": values + 1} for name, values in PANELS.items()}
-    fig = plots.distributions(figure_with_panels, title="t", x="x", bins=4)
+    panel_figure = {name: {"pool": values, "test": values + 1} for name, values in PANELS.items()}
+    fig = plots.distributions(panel_figure, title="t", x="x", bins=4)
     assert [(line.name, line.xaxis, line.showlegend) for line in fig.data] == [
         ("pool", "x", True), ("test", "x", True), ("pool", "x2", False), ("test", "x2", False),
     ]  # fmt: skip

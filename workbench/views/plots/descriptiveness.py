@@ -18,9 +18,9 @@ from workbench.views.plots.theme import (
     draw_steps,
     escape,
     figure,
-    figure_with_panels,
     join_lines,
     legend_entry,
+    panel_figure,
     wrap,
 )
 
@@ -127,7 +127,7 @@ def distributions(
         items: what the values are of.
         bins: number of equal bins of a panel, or the edges of the bins of all panels.
     """
-    fig = figure_with_panels(list(by_scorer), title, x, f"share of the {items}")
+    fig = panel_figure(list(by_scorer), title, x, f"share of the {items}")
     for column, splits in enumerate(by_scorer.values(), 1):
         edges = np.histogram_bin_edges(np.concatenate(list(splits.values())), bins)
         for (name, values), colour, dash in zip(splits.items(), cycle(CATEGORIES), cycle(DASHES)):
@@ -143,7 +143,7 @@ def medians_by_length(by_scorer: Mapping[str, Array], length: Array, *, title: s
     for name, values in by_scorer.items():
         correlations.append(f"{format_number(np.corrcoef(length, values)[0, 1], 2)} for {name}")
     title = f"{title}: correlation {', '.join(correlations)}"
-    fig = figure_with_panels([*by_scorer], title, "words of the caption", y).update_layout(showlegend=False)
+    fig = panel_figure([*by_scorer], title, "words of the caption", y).update_layout(showlegend=False)
     lengths = np.unique(length)
     edge = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
     band = {**edge, "fill": "tonexty", "fillcolor": "rgba(0, 114, 178, 0.25)"}

@@ -24,10 +24,10 @@ from workbench.views.plots.theme import (
     data_uri,
     escape,
     figure,
-    figure_with_panels,
     join_lines,
     legend_entry,
     level_colour,
+    panel_figure,
     wrap,
 )
 
@@ -207,7 +207,7 @@ def side_by_side(
         height: in pixels.
     """
     split_up = len(maps) > 1
-    fig = figure_with_panels(list(maps), title, "", "", shared=False) if split_up else figure(title)
+    fig = panel_figure(list(maps), title, "", "", shared=False) if split_up else figure(title)
     looks = category_styles(list(marks.values()))
     ends = scale_ends(list(marks.values()))
     for column, (name, points) in enumerate(maps.items(), 1):
@@ -280,7 +280,7 @@ def hubness(by_run: Mapping[str, tuple[Array, Array]], *, k: int) -> go.Figure:
     most = ", ".join(f"{max(map(max, pair))} for {run}" for run, pair in by_run.items())
     names = ("images, in the lists of captions", "captions, in the lists of images")
     title = f"Hubs, lists that hold the most frequent item: {most}"
-    fig = figure_with_panels(names, title, "", f"lists of {k} that hold the item", shared=False, spacing=0.1)
+    fig = panel_figure(names, title, "", f"lists of {k} that hold the item", shared=False, spacing=0.1)
     dashes = cycle(("solid", "dash", "dot"))
     for (run, pair), colour, dash in zip(by_run.items(), cycle(CATEGORIES), dashes):
         line = {"color": colour, "dash": dash, "width": 2}

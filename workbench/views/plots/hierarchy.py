@@ -26,10 +26,10 @@ from workbench.views.plots.theme import (
     error_bars,
     escape,
     figure,
-    figure_with_panels,
     join_lines,
     legend_entry,
     level_colour,
+    panel_figure,
     wrap,
 )
 
@@ -57,7 +57,7 @@ def histogram_by_level(
         x: name of the values, with their unit.
         bins: number of equal bins between the smallest and the largest value of all panels.
     """
-    fig = figure_with_panels(list(by_name), title, x, "share of the level's captions")
+    fig = panel_figure(list(by_name), title, x, "share of the level's captions")
     edges = np.histogram_bin_edges(np.concatenate([*by_name.values()]), bins)
     levels = np.unique(level).tolist()
     for column, values in enumerate(by_name.values(), 1):
@@ -77,7 +77,7 @@ def boxes_by_level(by_name: Mapping[str, Array], level: Array, *, title: str, y:
     """Return one panel a name, in it one box a level: median, quartiles, and whiskers that leave out 5 % on
     either side; for the arguments see ``histogram_by_level``.
     """
-    fig = figure_with_panels(list(by_name), title, "level, 1 = most generic", y)
+    fig = panel_figure(list(by_name), title, "level, 1 = most generic", y)
     levels = np.unique(level).tolist()
     for column, values in enumerate(by_name.values(), 1):
         for number in levels:
@@ -105,7 +105,7 @@ def recall_by_level(measurements: Mapping[str, Sequence[Measurement]]) -> go.Fig
         rows += [_level_row(run, number) for number in of_run if number.key.metric.endswith(BY_LEVEL)]
     protocols = {str(name): table for name, table in pd.DataFrame(rows).groupby("protocol", sort=False)}
     names = [name.removeprefix("hierarcaps_") for name in protocols]
-    fig = figure_with_panels(names, "Recall by level", "level, 1 = most generic", f"images, {unit_heading()}")
+    fig = panel_figure(names, "Recall by level", "level, 1 = most generic", f"images, {unit_heading()}")
     for column, table in enumerate(protocols.values(), 1):
         for (name, part), colour in zip(table.groupby("run", sort=False), cycle(CATEGORIES)):
             bars = error_bars(part["value"], part["low"], part["high"], INK)

@@ -32,9 +32,9 @@ from workbench.views.plots.theme import (
     error_bars,
     escape,
     figure,
-    figure_with_panels,
     legend_entry,
     named_rows,
+    panel_figure,
 )
 
 DIRECTIONS = {side: WAYS[side] for side in ("i2t", "t2i")}
@@ -78,8 +78,7 @@ def recall_by_m(
     of_truth = {"color": INK, "width": 2, "dash": "dot"}
     curves.append(("", "most that is possible", most, {"color": GRID, "width": 3}))
     curves.append(("", "share of the m best by phi that are true", true, of_truth))
-    heads, title = list(DIRECTIONS.values()), f"Recall at {k}{about}"
-    fig = figure_with_panels(heads, title, "", unit_heading(), spacing=0.06)
+    fig = panel_figure(list(DIRECTIONS.values()), f"Recall at {k}{about}", "", unit_heading(), spacing=0.06)
     for column, side in enumerate(DIRECTIONS, start=1):
         for group, label, values, line in curves:
             if side in values:
@@ -106,7 +105,7 @@ def labels_against_truth(own: pd.DataFrame, true: pd.DataFrame) -> go.Figure:
     apart = (true - own).abs().max(axis=1)
     where = MetricKey.parse(str(apart.idxmax())).title
     title = f"Labels and truth: up to {format_value(apart.max())} points apart, in {where}"
-    fig = figure_with_panels(list(DIRECTIONS.values()), title, "", "", spacing=0.06)
+    fig = panel_figure(list(DIRECTIONS.values()), title, "", "", spacing=0.06)
     for what, symbol in LOOKS.items():
         mark = {"color": INK, "size": 9, "symbol": symbol}
         fig.add_scatter(x=[None], y=[None], mode="markers", marker=mark, name=f"by {what}")
@@ -172,7 +171,7 @@ def agreement(orders: pd.DataFrame, *, truth: str, models: int = 0) -> go.Figure
     pairs = models * (models - 1) // 2
     same = int((others["tau"] >= 1).sum())
     title = f"Orders of the models: {same} of {len(others)} agree with the truth"
-    fig = figure_with_panels(list(DIRECTIONS.values()), title, "", "", spacing=0.06)
+    fig = panel_figure(list(DIRECTIONS.values()), title, "", "", spacing=0.06)
     for column, side in enumerate(DIRECTIONS, start=1):
         table = orders[[MetricKey.parse(key).direction == side for key in orders.index]]
         names = [_metric_title(key) for key in table.index]
@@ -205,7 +204,7 @@ def differences(pairs: pd.DataFrame, *, truth: str) -> go.Figure:
     title = f"{DIRECTIONS[MetricKey.parse(pairs.key.iloc[0]).direction]}: {against} against the truth"
     # one scale, and zero in the middle of all panels
     end = 1.05 * display_value(float(pairs[["low", "high"]].abs().to_numpy().max())) or 1.0
-    fig = figure_with_panels([str(better) for (better, _), _ in neighbours], title, "", "", spacing=0.05)
+    fig = panel_figure([str(better) for (better, _), _ in neighbours], title, "", "", spacing=0.05)
     for note, ((better, worse), _) in zip(fig.layout.annotations, neighbours, strict=False):
         note.text = f"{escape(str(better))}<br>less {escape(str(worse))}"
     for column, (_, table) in enumerate(neighbours, start=1):

@@ -24,8 +24,8 @@ from workbench.views.plots.theme import (
     axis_values,
     escape,
     figure,
-    figure_with_panels,
     join_lines,
+    panel_figure,
     wrap,
 )
 
@@ -274,7 +274,7 @@ def graph_sizes(graphs: Sequence[SceneGraph]) -> go.Figure:
         counts[part] = np.array([len(getattr(graph, part)) for graph in graphs])
     means = [f"{format_number(count.mean(), 2)} {part}" for part, count in counts.items()]
     title = f"What a caption says on average: {', '.join(means)}"
-    fig = figure_with_panels(list(counts), title, "number in one caption", "share of the captions")
+    fig = panel_figure(list(counts), title, "number in one caption", "share of the captions")
     for column, (kind, count) in enumerate(zip(KINDS, counts.values(), strict=True), 1):
         share = np.bincount(count) / len(count)
         texts = [f"{number}: {format_value(part)} %" for number, part in enumerate(share.tolist())]
@@ -296,7 +296,7 @@ def most_frequent_words(graphs: Sequence[SceneGraph], k: int = 12) -> go.Figure:
     """Return the ``k`` most frequent objects, attributes and relations: the number of captions that have
     each; equal numbers in alphabetical order.
     """
-    fig = figure_with_panels(list(PARTS), "Most frequent", "captions", "", shared=False, spacing=0.14)
+    fig = panel_figure(list(PARTS), "Most frequent", "captions", "", shared=False, spacing=0.14)
     for column, kind in enumerate(KINDS, 1):
         words: list[str] = []
         for graph in graphs:

@@ -67,7 +67,7 @@ def figure(title: str, x: str = "", y: str = "", *, height: int = 380, width: in
     return go.Figure(layout=layout)
 
 
-def figure_with_panels(
+def panel_figure(
     names: Sequence[str], title: str, x: str, y: str, *, shared: bool = True, spacing: float = 0.04
 ) -> go.Figure:
     """Return an empty figure with one panel a name, side by side.
