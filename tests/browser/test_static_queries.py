@@ -106,6 +106,17 @@ def test_a_query_with_an_answer_is_shown_and_the_list_is_exported(
     assert (table["rank second run"] > 1).all()
 
 
+def test_a_heading_of_a_figure_leads_to_its_queries(opened: Opened) -> None:
+    page = opened.page
+    fragment = Selection.parse("t2i/R@1[language=en]").fragment
+    # as plotly draws a link in a page that is a file
+    label = f"<a href='{fragment}'>R@1</a>".replace("'", "&quot;")
+    drawn = f'<svg><text id="head" data-unformatted="{label}"><a>R@1</a></text></svg>'
+    page.evaluate("drawn => document.body.insertAdjacentHTML('afterbegin', drawn)", drawn)
+    page.locator("#head a").dispatch_event("click")
+    assert page.get_by_test_id("queries-text").input_value() == "t2i/R@1[language=en]"
+
+
 def test_a_slice_of_a_page_leads_to_its_queries_and_their_numbers(browser: Any, tmp_path: Path) -> None:
     split = data()
     plain, second = runs(split)

@@ -10,6 +10,18 @@ import { selectionIn } from "./query_table.js";
 const PAGE = 30; // queries that are listed at first, and more each time
 
 /**
+ * Where a link leads, within this document alone. In a file, plotly leaves out the address of a link in a label, and
+ * keeps it in the text of the label.
+ * @param {Element | null} link
+ */
+function addressOf(link) {
+  const label = link?.closest("[data-unformatted]")?.getAttribute("data-unformatted") ?? "";
+  const written = /href="(#[^"]*)"/.exec(label)?.[1];
+  const address = link?.getAttribute("href") ?? link?.getAttribute("xlink:href") ?? written ?? "";
+  return address.startsWith("#") ? address : "";
+}
+
+/**
  * Links of any table of the document to queries open them here.
  * @param {(text: string) => void} open
  * @returns {() => void} what ends it
@@ -17,8 +29,7 @@ const PAGE = 30; // queries that are listed at first, and more each time
 export function followLinks(open) {
   const onClick = (/** @type {MouseEvent} */ event) => {
     const link = event.target instanceof Element ? event.target.closest("a") : null;
-    const address = link?.getAttribute("href") ?? link?.getAttribute("xlink:href") ?? "";
-    const text = address.startsWith("#") ? selectionIn(address) : "";
+    const text = selectionIn(addressOf(link));
     if (!text) return;
     event.preventDefault();
     event.stopImmediatePropagation();
