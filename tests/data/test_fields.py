@@ -19,6 +19,10 @@ from workbench.cli import app
 from workbench.data.counterfactuals import Counterfactual, with_counterfactuals
 from workbench.data.fields import fields_of_rows
 from workbench.data.reading import Row
+from workbench.io import write_table
+from workbench.records import Split
+from workbench.runs.caption_tables import caption_table, split_of_table
+from workbench.runs.export_lists import export_lists
 
 CAPTIONS = ["a red thing", "ein rotes Ding", "a blue thing", "ein blaues Ding"]
 LANGUAGES = ["en", "de", "en", "de"]
@@ -130,6 +134,37 @@ def test_every_layout_keeps_the_columns_that_no_reader_needs(make, tmp_path):
             "place": ("image", PLACES),
         }
         assert not [note for note in split.notes if "not read" in note]
+
+
+def fields_of(split: Split) -> dict[str, Any]:
+    return {name: (field.owner, field.kind, field.cells()) for name, field in split.fields.items()}
+
+
+@pytest.mark.parametrize("make", LAYOUTS)
+def test_fields_of_every_layout_come_out_of_tables_runs_and_exports(make, tmp_path):
+    (tmp_path / "mine").mkdir()
+    data = make(tmp_path / "mine")
+    split = wb.load_data(tmp_path / "mine" if data is None else data, split="all")
+    names = {"id": str, "image": str}
+    tables = {}
+    for ending in (".csv", ".json", ".parquet"):
+        tables[write_table(tmp_path / f"out{ending}", caption_table(split))] = ending
+    vectors = {"images": np.eye(2), "texts": np.eye(2)[split.own]}
+    run = wb.evaluate(**vectors, data=split, rounds=0).save(tmp_path / "run").parent
+    for form in ("trec", "json"):
+        (tmp_path / form).mkdir()
+        export_lists(run, form, tmp_path / form)
+        tables[tmp_path / form / "captions.csv"] = ".csv"
+    for file, ending in tables.items():
+        if ending == ".parquet":
+            table = pd.read_parquet(file)
+        else:
+            table = pd.read_csv(file, dtype=names) if ending == ".csv" else pd.read_json(file, dtype=names)
+        again = split_of_table("again", table, pd.Series(split.image_ids))
+        assert fields_of(again) == fields_of(split), file.name
+        assert again.captions == split.captions
+    (opened,) = wb.open_runs([str(run)])
+    assert fields_of(opened.split) == fields_of(split)
 
 
 def test_a_subset_of_the_rows_has_the_fields_of_its_rows(tmp_path):
