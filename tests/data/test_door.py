@@ -18,7 +18,7 @@ from tests.data.fixtures import tar
 from tests.data.test_layouts import MAC, coco_2017, hub_bytes, image_bytes, own, put, write
 from workbench import data
 from workbench.cli import app
-from workbench.data.opening import doubts
+from workbench.data.opening import find_doubts
 from workbench.records import NoImageError
 from workbench.runs.resolve import resolve
 
@@ -472,7 +472,7 @@ def test_names_are_found_without_their_case_and_rows_a_line_under_json(tmp_path)
 def test_a_caption_that_stands_twice_is_doubtful(tmp_path):
     put(tmp_path, 0)
     write(tmp_path / "captions.csv", "image,caption\n" + "0.jpg,the same\n" * 3)
-    assert "2 captions standing twice at an image: the same" in doubts(wb.load_data(tmp_path))
+    assert "2 captions standing twice at an image: the same" in find_doubts(wb.load_data(tmp_path))
 
 
 def test_addresses_are_ids_where_vectors_stand_for_images(tmp_path):

@@ -5,7 +5,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from tests.metrics.families import by_key, semantic
 from tests.oracles import semantic as oracle
 from workbench import metrics
-from workbench.metrics.blocks import by_rows, without
+from workbench.metrics.blocks import by_rows, drop_pairs
 from workbench.metrics.evaluation import Evidence
 from workbench.metrics.grades import Lists
 from workbench.metrics.semantic import any_top, ncs_top, recall_curves, voted_images
@@ -248,7 +248,7 @@ def test_judgements_a_matrix_and_a_relevance_give_the_same_numbers(rng, monkeypa
 
 def test_removed_items_stay_removed_when_scores_are_turned_or_cut(rng):
     scores, own = rng.standard_normal((3, 6)), OWN
-    rest = without(by_rows(scores), own, np.arange(6))
+    rest = drop_pairs(by_rows(scores), own, np.arange(6))
     expected = np.where(own == np.arange(3)[:, None], -np.inf, scores)
     assert_array_equal(rest.rows(slice(0, 3)), expected)
     assert_array_equal(rest.T.rows(slice(2, 5)), expected.T[2:5])

@@ -10,7 +10,7 @@ import relevance_audit as audit
 
 from workbench import data, objectives, text
 from workbench.metrics.evaluation import Evidence, evaluate
-from workbench.runs.build import relevance
+from workbench.runs.build import training_relevance
 from workbench.text.signal import Maker, NegativeMaker, RelevanceMaker, SignalMaker
 
 
@@ -71,7 +71,9 @@ def test_relevance_of_any_name_serves_objectives_ncs_and_the_audit(name, objecti
     split = data.load("scenes", split="val", size=8)
     option = "phi" if objective == "sam" else "relevance"
     try:
-        made = relevance(objectives.load(objective, **{option: name, f"{option}_options": {}}), split)
+        made = training_relevance(
+            objectives.load(objective, **{option: name, f"{option}_options": {}}), split
+        )
     except ImportError as error:
         pytest.skip(str(error))
     phi, scores = made[name], np.random.default_rng(0).random(made[name].shape, dtype=np.float32)

@@ -80,8 +80,8 @@ class Teacher(nn.Module):
     def __init__(self, tags: Sequence[str], deps: Sequence[str], model: str = text_models.PACKAGE) -> None:
         super().__init__()
         source = text_models.locate_model(model, "teacher")
-        self.tokenizer = text_models.read("AutoTokenizer", source)
-        self.encoder = text_models.read("AutoModel", source)
+        self.tokenizer = text_models.load_part("AutoTokenizer", source)
+        self.encoder = text_models.load_part("AutoModel", source)
         self.tags, self.deps = list(tags), list(deps)
         width = self.encoder.config.hidden_size
         self.drop = nn.Dropout(0.2)

@@ -54,7 +54,7 @@ def locate_model(model: str, what: str) -> str | Path:
     return folder if folder.is_dir() else model
 
 
-def read(kind: str, source: str | Path, revision: str | None = None) -> Any:
+def load_part(kind: str, source: str | Path, revision: str | None = None) -> Any:
     """Return a part of a model, read in silence; a local folder is never looked up on a hub. Code of its own
     is executed within ``trusting_code`` alone.
 

@@ -74,10 +74,10 @@ def _load(name: str, split: str, options: dict[str, Any]) -> "Split":
 
 def _describe(loaded: "Split", *, at_path: bool) -> dict[str, Any]:
     """Return what is known of a split; of data at a path also what is doubtful."""
-    from workbench.data.opening import doubts
+    from workbench.data.opening import find_doubts
     from workbench.runs.fields import AllFields
 
-    doubtful = {"doubtful": doubts(loaded)} if at_path else {}
+    doubtful = {"doubtful": find_doubts(loaded)} if at_path else {}
     return {
         "name": loaded.name,
         **loaded.fingerprint(),

@@ -220,7 +220,7 @@ def configuration_rows(kind: str) -> tuple[list[dict[str, str]], list[str]]:
     return rows, member_lines([{**row, "needs": ""} for row in rows], 110)
 
 
-def sources(path: Path) -> dict[str, str]:
+def value_sources(path: Path) -> dict[str, str]:
     """Return where the values of a configuration are from: of each field, ``""`` where its file does not say.
 
     A comment before the values says it: ``# From the paper, section 3: lr, objective``. What it says of a
@@ -243,7 +243,7 @@ def _preset_lines(path: Path) -> Iterator[str]:
     """Yield a configuration, line by line: what it is, and its values by where they are from."""
     yield f"{path.stem}: configuration"
     yield from ("", *textwrap.wrap(_first_comment(path), WIDTH))
-    values, origins = typed_settings(wb.Config.read(path).given_fields()), sources(path)
+    values, origins = typed_settings(wb.Config.read(path).given_fields()), value_sources(path)
     for source in dict.fromkeys(origins.values()):
         yield from ("", f"From {source}:" if source else "Its file does not say from where:")
         yield from (f"  {name} = {values[name]!r}" for name in values if origins[name] == source)

@@ -407,7 +407,7 @@ def _load_official(name: str, load: Loader, request: Request) -> Split:
     return make(f"data {name!r}", load, options)
 
 
-def doubts(split: Split) -> list[str]:
+def find_doubts(split: Split) -> list[str]:
     """List what is doubtful in a split: images that cannot be opened, or that are the same under two names,
     and captions that stand twice. The first ``OPENED`` images are opened.
     """

@@ -80,7 +80,7 @@ class Transformers(TwoTowers):
         self.network = _load_network(model, weights=bool(pretrained))
         source = text_models.locate_model(model, "transformers")
         with reading_errors(model, "holds nothing that prepares images and texts", Exception):
-            self.processor = text_models.read("AutoProcessor", source)
+            self.processor = text_models.load_part("AutoProcessor", source)
         self.tokenizer = self.processor.tokenizer
         self.longest = longest_text(model)
         self.mask_id = _mask_id(self.tokenizer) + 1
@@ -265,7 +265,7 @@ def longest_text(model: str) -> int:
     """
     source = _model_source(model)
     with reading_errors(model, "cannot be opened by transformers", Exception):
-        tokenizer = text_models.read("AutoTokenizer", source)
+        tokenizer = text_models.load_part("AutoTokenizer", source)
         with torch.device("meta"):
             network = _from_config(source)
     return text_models.least(tokenizer.model_max_length, text_models.text_positions(network))
@@ -284,7 +284,7 @@ def _from_config(source: Any) -> Any:
     import transformers
 
     kind: Any = transformers.AutoModel
-    return kind.from_config(text_models.read("AutoConfig", source))
+    return kind.from_config(text_models.load_part("AutoConfig", source))
 
 
 def _load_network(model: str, *, weights: bool) -> Any:
@@ -295,7 +295,7 @@ def _load_network(model: str, *, weights: bool) -> Any:
     """
     source = _model_source(model)
     with text_models.reading_transformers(model):
-        network = text_models.read("AutoModel", source) if weights else _from_config(source)
+        network = text_models.load_part("AutoModel", source) if weights else _from_config(source)
     kind = type(network).__name__
     require(
         _encodes_apart(network),

@@ -134,17 +134,17 @@ class TextBackbone(nn.Module):
         super().__init__()
         source = text_models.locate_model(model, "sequence")
         if weights:
-            network = text_models.read("AutoModel", source)
+            network = text_models.load_part("AutoModel", source)
         else:
             import transformers
 
             models: Any = transformers.AutoModel
-            network = models.from_config(text_models.read("AutoConfig", source))
+            network = models.from_config(text_models.load_part("AutoConfig", source))
         network.pooler = None  # it reads the first token alone, and nobody reads it here
         self.network = network.float()
         own = int(network.config.hidden_size)
         require(own == width, f"{model!r} gives vectors of width {own}; set word_dim={own}")
-        tokenizer = text_models.read("AutoTokenizer", source)
+        tokenizer = text_models.load_part("AutoTokenizer", source)
         blank = tokenizer.unk_token_id if tokenizer.mask_token_id is None else tokenizer.mask_token_id
         # Ids of the signal word_pieces are those of the tokenizer plus 1.
         self.padding = int(tokenizer.pad_token_id or 0)

@@ -114,7 +114,7 @@ def products(query: Array, gallery: Array) -> RowScores:
     return RowScores(make, (len(query), len(gallery)))
 
 
-def overlaid(scores: RowScores, query: Rows, item: Rows, values: Array) -> RowScores:
+def replace_pairs(scores: RowScores, query: Rows, item: Rows, values: Array) -> RowScores:
     """Return the scores with other values at some distinct pairs, given by query row and gallery row."""
     size = scores.shape[0], scores.shape[1]
     places: Any = sparse.csr_array((np.arange(1, len(query) + 1), (query, item)), shape=size)
@@ -126,13 +126,13 @@ def overlaid(scores: RowScores, query: Rows, item: Rows, values: Array) -> RowSc
         made[found.coords] = values[found.data - 1]
         return made
 
-    other = scores.other and overlaid(scores.other, item, query, values)
+    other = scores.other and replace_pairs(scores.other, item, query, values)
     return RowScores(make, scores.shape, other=other)
 
 
-def without(scores: RowScores, query: Rows, item: Rows) -> RowScores:
+def drop_pairs(scores: RowScores, query: Rows, item: Rows) -> RowScores:
     """Return the scores without some pairs, given by query row and gallery row: their score is ``-inf``."""
-    return overlaid(scores, query, item, np.full(len(query), -np.inf, np.float32))
+    return replace_pairs(scores, query, item, np.full(len(query), -np.inf, np.float32))
 
 
 def in_memory(scores: AnyScores) -> AnyScores:
@@ -177,8 +177,8 @@ def reranked(
     # in twice the digits, so that no two scores become one
     below = np.float64(max(part.max() for _, part in blocks(rows, rows.shape))) - values.min() + 1
     rest = RowScores(lambda some, items: rows.make(some, items) - below, rows.shape)
-    front = overlaid(rest, image, caption, values[place[: len(image)]])
-    back = overlaid(rest.T, other, turned, values[place[len(image) :]])
+    front = replace_pairs(rest, image, caption, values[place[: len(image)]])
+    back = replace_pairs(rest.T, other, turned, values[place[len(image) :]])
     return replace(front, other=back)
 
 

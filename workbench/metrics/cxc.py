@@ -20,7 +20,7 @@ from dataclasses import replace
 import numpy as np
 from scipy import sparse
 
-from workbench.metrics.blocks import AnyScores, by_rows, without
+from workbench.metrics.blocks import AnyScores, by_rows, drop_pairs
 from workbench.metrics.ranks import Ranks, Relevant, rank
 from workbench.metrics.recall import Rsum
 from workbench.records import Judgements, Rows
@@ -53,7 +53,7 @@ def ranks_within(scores: AnyScores, rated: Judgements, group: Rows | None = None
     # in both directions, with those of the group and without an item itself
     positives = replace(rated, images=first, captions=second, grades=ones, relevant_from=1.0, unlisted=0.0)
     itself = np.arange(rated.shape[0])
-    return rank(without(by_rows(scores), itself, itself), Relevant.from_pairs(positives))
+    return rank(drop_pairs(by_rows(scores), itself, itself), Relevant.from_pairs(positives))
 
 
 class FourWaySum(Rsum):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.metrics.blocks import AnyScores, RowScores, by_rows, without
+from workbench.metrics.blocks import AnyScores, RowScores, by_rows, drop_pairs
 from workbench.metrics.grades import lists
 from workbench.metrics.intervals import ROUNDS, SEED, Draws
 from workbench.metrics.ranks import Ranked, Ranks, Relevant, rank, ranks_of
@@ -161,7 +161,7 @@ class Evidence:
         images, captions = (np.arange(size) for size in self.judged.shape)
         scores = by_rows(self.scores)
         if self.without_own:
-            scores = without(scores, self.caption_image, captions)
+            scores = drop_pairs(scores, self.caption_image, captions)
         if self.folds == 1:
             return [(images, captions, scores, self.judged, by_rows(self.judged))]
         out = []

@@ -84,7 +84,7 @@ def caption_offsets(
     mean = part.mean(axis=0) if centred else np.zeros(len(every))
     few = np.linspace(0, len(images) - 1, min(MOST, len(images))).astype(np.int64)
     spread = column.std()
-    asked = relevant.asking(images[few])
+    asked = relevant.select_queries(images[few])
     if spread == 0 or not asked.counts.any():
         return np.asarray(-mean)
     standard = (column - column.mean()) / spread
@@ -125,7 +125,7 @@ class OffsetMapAtR(Metric):
             column = inputs.columns[self.column]
             added = caption_offsets(inputs.scores, inputs.relevant, column, outside, centred=self.centred)
             scores = inputs.scores.select(inside, every).rows().astype(np.float64) + added
-            out[inside] = map_at_r(rank(scores, inputs.relevant.asking(inside)))
+            out[inside] = map_at_r(rank(scores, inputs.relevant.select_queries(inside)))
         return out
 
 

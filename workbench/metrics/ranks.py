@@ -102,7 +102,7 @@ class Relevant:
         asked = None if self.asked[1] is None else self.asked[1][items]
         return Relevant(self.query[inside], place[self.item[inside]], shape, (self.asked[0], asked))
 
-    def asking(self, queries: Rows) -> "Relevant":
+    def select_queries(self, queries: Rows) -> "Relevant":
         """Return the pairs of these queries, ascending, and of no others."""
         turned = self.T.within(queries).T
         missing = None if self.missing[0] is None else self.missing[0][queries]

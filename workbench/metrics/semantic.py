@@ -155,7 +155,7 @@ def recall_curves(
     """
     rows, grades = by_rows(scores), by_rows(phi)
     if without is not None:
-        rows = blocks.without(rows, without, np.arange(len(without)))
+        rows = blocks.drop_pairs(rows, without, np.arange(len(without)))
     out = {}
     for direction, sides in (("i2t", (rows, grades)), ("t2i", (rows.T, grades.T))):
         by_part = []

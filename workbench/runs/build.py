@@ -131,8 +131,8 @@ def _prepare_parts(config: Config) -> Experiment:
     val_source, test_source = ready(val), ready(test)
     if not config.epochs:
         return Experiment(config, model, None, val_source, test_source, given=given)
-    graded = relevance(model.objective, split)
-    further = negatives(config.negatives, split, model)
+    graded = training_relevance(model.objective, split)
+    further = training_negatives(config.negatives, split, model)
     train = replace(ready(split, every_signal=True), relevance=graded, positives=right, negatives=further)
     if config.sampler == "clusters":  # made before training, as a resumed run makes it
         train = replace(train, clusters=_cluster_images(config, model, train))
@@ -430,7 +430,7 @@ def check_reads(name: str, objective: Objective, pair: Pair) -> None:
                 )
 
 
-def relevance(objective: Objective, train: Split) -> dict[str, Any]:
+def training_relevance(objective: Objective, train: Split) -> dict[str, Any]:
     """Return the graded relevance that an objective reads: what a maker of the text registry finds, or
     judgements of the split.
 
@@ -468,7 +468,7 @@ def positive_judgements(name: str, train: Split) -> Judgements | Computed | None
     return _find_judgements(name, train, f"positives={name!r} names judgements;")
 
 
-def negatives(name: str, train: Split, model: TrainedModel) -> Negatives | None:
+def training_negatives(name: str, train: Split, model: TrainedModel) -> Negatives | None:
     """Return the further texts that are false of training images, as a model reads them.
 
     Args:

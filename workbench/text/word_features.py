@@ -91,13 +91,13 @@ class WordFeatures(SignalMaker):
             for file in sorted(file for file in self.source.iterdir() if file.suffix in LEARNT):
                 digest.update(file.name.encode() + file.read_bytes())
             return digest.hexdigest()
-        return str(text_models.read("AutoConfig", self.source, self.requested_revision)._commit_hash)
+        return str(text_models.load_part("AutoConfig", self.source, self.requested_revision)._commit_hash)
 
     @cached_property
     def _encoder(self) -> tuple[Any, Any]:
         """Tokenizer and model."""
-        tokenizer = text_models.read("AutoTokenizer", self.source, self.requested_revision)
-        model = text_models.read("AutoModel", self.source, self.requested_revision)
+        tokenizer = text_models.load_part("AutoTokenizer", self.source, self.requested_revision)
+        model = text_models.load_part("AutoModel", self.source, self.requested_revision)
         return tokenizer, model.eval().to(devices.find_device(self.device))
 
     def transform(self, captions: Sequence[str]) -> WordFeatureSignal:

@@ -42,7 +42,7 @@ class WordPieces(SignalMaker):
 
     @cached_property
     def _tokenizer(self) -> Any:
-        return text_models.read("AutoTokenizer", self.source, self.revision)
+        return text_models.load_part("AutoTokenizer", self.source, self.revision)
 
     @cached_property
     def fingerprint(self) -> str:

@@ -76,7 +76,9 @@ def load(
     ['540.3']
     """
     filters = (paper, table, dataset, protocol, group, method, metric)
-    wanted = {name: _values(name, choice) for name, choice in zip(COLUMNS, filters) if choice is not None}
+    wanted = {
+        name: _chosen_values(name, choice) for name, choice in zip(COLUMNS, filters) if choice is not None
+    }
     rows = _read_all()
     for name, values in wanted.items():
         rows = rows[rows[name].isin(values)]
@@ -84,7 +86,7 @@ def load(
     return rows.reset_index(drop=True)
 
 
-def _values(name: str, choice: str | Sequence[str]) -> list[str]:
+def _chosen_values(name: str, choice: str | Sequence[str]) -> list[str]:
     values = [choice] if isinstance(choice, str) else list(choice)
     for value in values:
         require_known(f"published: no {name}", value, sorted(set(_read_all()[name])))

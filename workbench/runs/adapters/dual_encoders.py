@@ -26,7 +26,7 @@ class HuggingFace(Adapter):
         super().__init__()
         with text_models.reading_transformers(name):
             self.model = _dual_encoder(name, *_saved_as(name))
-            self.processor = text_models.read("AutoProcessor", name)
+            self.processor = text_models.load_part("AutoProcessor", name)
         text_models.require_finite(self.named_parameters(), name)
         self.name = name
         positions = text_models.text_positions(self.model)
@@ -63,7 +63,7 @@ def _saved_as(name: str) -> tuple[Any, Any]:
     """Return the class that reads a model as a whole, and the one whose weights were saved."""
     import transformers
 
-    config = text_models.read("AutoConfig", name)
+    config = text_models.load_part("AutoConfig", name)
     whole = transformers.MODEL_MAPPING.get(type(config), None)
     saved = getattr(transformers, next(iter(config.architectures or ()), ""), None)
     return whole, saved or whole
@@ -83,7 +83,7 @@ def _dual_encoder(name: str, whole: Any, saved: Any) -> Any:
     if whole is not None and not _encodes_apart(whole):
         raise ValueError(f"{name} holds a {_reads(saved or whole)}")
     try:
-        model = text_models.read("AutoModel", name)
+        model = text_models.load_part("AutoModel", name)
     except text_models.IncompleteError as error:
         part = saved not in (None, whole) and not _encodes_apart(saved)
         raise ValueError(f"{name} holds a {_reads(saved)}" if part else str(error)) from error

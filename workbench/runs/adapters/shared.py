@@ -22,7 +22,7 @@ def open_in_transformers(kind: str, name: str) -> tuple[Any, Any]:
         ValueError: as ``text_models.reading_transformers``.
     """
     with text_models.reading_transformers(name):
-        return text_models.read(kind, name), text_models.read("AutoProcessor", name)
+        return text_models.load_part(kind, name), text_models.load_part("AutoProcessor", name)
 
 
 def saved_config(name: str) -> dict[str, Any]:
