@@ -3,13 +3,14 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
 from benchmark_sets.declaration import Declaration, Pair, declaration, read_declaration
-from benchmark_sets.reading import Example, read_examples
+from benchmark_sets.reading import Example, file_places, read_examples
 from workbench.data.cards import compare_with_frozen
 from workbench.data.loader import Loader, loader
 from workbench.data.reading import Problems, Row, find_root, to_split, usable_rows
@@ -47,7 +48,7 @@ def _loader(declared: Declaration, file: Path | None = None) -> Loader:
 
 
 def _make_loader(declared: Declaration, file: Path | None) -> Loader:
-    @loader(about=declared.about)
+    @loader(about=declared.about, recognises=partial(holds_files, declared))
     def load(*, split: Literal["", "test"] = "test", root: str | None = None, images: str = "") -> Split:
         """Load a benchmark that is declared.
 
@@ -62,7 +63,7 @@ def _make_loader(declared: Declaration, file: Path | None) -> Loader:
 
 
 def _loader_by_language(declared: Declaration, file: Path | None) -> Loader:
-    @loader(about=declared.about)
+    @loader(about=declared.about, recognises=partial(holds_files, declared))
     def load(
         *, language: str = "", split: Literal["", "test"] = "test", root: str | None = None, images: str = ""
     ) -> Split:
@@ -80,6 +81,14 @@ def _loader_by_language(declared: Declaration, file: Path | None) -> Loader:
         return load_declared(declared, split or "test", root, images, language, file)
 
     return load
+
+
+def holds_files(declared: Declaration, folder: Path) -> bool:
+    """Return whether a folder holds files and images of a benchmark."""
+    names = [name.replace("<language>", "*") for name in declared.rows.files]
+    found = [any(file_places(folder, name)) for name in names]
+    complete = all(found) if declared.rows.form == "lines" else any(found)
+    return complete and any(_image_places(declared, folder))
 
 
 def load_declared(
@@ -126,10 +135,14 @@ def load_declared(
     return loaded
 
 
+def _image_places(declared: Declaration, folder: Path) -> list[Path]:
+    places = [folder / declared.images, *sorted(folder.glob(f"*/{declared.images}"))]
+    return [place for place in places if place.is_dir()]
+
+
 def _image_folder(declared: Declaration, folder: Path) -> Path:
     """Return the folder of the images, which may lie in a folder of its own, as ``data/images``."""
-    there = [folder / declared.images, *sorted(folder.glob(f"*/{declared.images}"))]
-    there = [place for place in there if place.is_dir()]
+    there = _image_places(declared, folder)
     missing = f"{declared.name}: {folder} lacks {declared.images}/. {declared.remedy}"
     require(there, missing, FileNotFoundError)
     return there[0]

@@ -149,12 +149,25 @@ def _in_language(rows: Rows, language: str) -> Rows:
     return rows.model_copy(update=texts)
 
 
+def file_places(root: Path, name: str) -> list[Path]:
+    """Return the files of a name below a folder or in the folders of it, which may be packed.
+
+    Args:
+        root: the folder.
+        name: with ``*`` for any letters.
+    """
+    for pattern in (name, f"*/{name}", f"{name}.gz", f"*/{name}.gz"):
+        files = sorted(root.glob(pattern))
+        if files:
+            return files
+    return []
+
+
 def _find_files(declared: Declaration, rows: Rows, root: Path) -> list[Path]:
     """Return the files that are there; of lines that belong together all have to be."""
     files = []
     for name in rows.files:
-        places = [name, f"*/{name}", f"{name}.gz", f"*/{name}.gz"]
-        matches = next(filter(None, (sorted(root.glob(place)) for place in places)), [])
+        matches = file_places(root, name)
         require(
             matches or rows.form != "lines",
             f"{declared.name}: {root} lacks {name}. {declared.remedy}",

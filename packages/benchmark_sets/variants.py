@@ -203,14 +203,22 @@ def _mean(label: str, sets: Sequence[tuple[Values, Rows]], chance: float, rounds
 
 
 def table_lines(variants: Sequence[Variant], depths: Sequence[int] = DEPTHS[:1]) -> list[str]:
-    """Return a row for each set of captions, with R@K of both directions in percent."""
+    """Return a row for each set of captions, with R@K of both directions and what chance reaches, in percent;
+    what intervals draw, and how many captions are cut.
+    """
     labels = [str(MetricKey("R", way, k=k)) for way in ("i2t", "t2i") for k in depths]
-    rows = [["captions", *labels]]
+    rows = [["captions"]]
+    for label in labels:
+        rows[0] += [label, "chance"]
     for variant in variants:
         cells = {}
         for number in variant.measurements:
-            label = str(replace(number.key, subset=""))
-            cells[label] = measurement_row(number.label, number.as_dict())["value"]
-        rows.append([variant.name, *(cells[label] for label in labels)])
-    notes = [variant.note for variant in variants if variant.note]
-    return [*align_columns(rows), *notes]
+            row = measurement_row(number.label, number.as_dict())
+            cells[str(replace(number.key, subset=""))] = [row["value"], row["chance"]]
+        rows.append([variant.name])
+        for label in labels:
+            rows[-1] += cells[label]
+    lines = align_columns(rows)
+    if any(number.low is not None for number in variants[0].measurements):
+        lines.append(f"intervals draw {UNIT}")
+    return [*lines, *(variant.note for variant in variants if variant.note)]

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import update_wrapper
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, get_args, get_type_hints
 
@@ -21,6 +22,8 @@ class Loader:
         training: options that are about the training split alone; a run gives them to no other split.
         counts: images and captions of each split, where they are known.
         about: what the data set is, where its file does not say it, since it loads several.
+        recognises: says whether a folder holds its files; a message then names the data set where the folder
+            cannot be read otherwise. ``None`` = nobody knows.
     """
 
     def __init__(
@@ -31,8 +34,9 @@ class Loader:
         training: Sequence[str] = (),
         counts: Mapping[str, tuple[int, int]] = MappingProxyType({}),
         about: str = "",
+        recognises: Callable[[Path], bool] | None = None,
     ) -> None:
-        self.load, self.about = load, about
+        self.load, self.about, self.recognises = load, about, recognises
         self.positives, self.training = tuple(positives), tuple(training)
         self.counts = counts
         update_wrapper(self, load)  # options and documentation are those of the function

@@ -15,6 +15,7 @@ layout          what is read
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from fnmatch import fnmatch
 from functools import partial
@@ -119,7 +120,8 @@ def loader_at(path: Path) -> Loader:
         """
         base, name = place_of(path, table)
         request = Request(base, split, name, images, columns, Problems(on_error), layout, require_images)
-        candidate = choose_candidate(path, request, regions)
+        with _naming_data_sets(path):
+            candidate = choose_candidate(path, request, regions)
         read = candidate.read(request)
         read = replace(read, notes=(f"read as {candidate.layout}: {candidate.what}", *read.notes))
         if isinstance(read, Split):
@@ -127,6 +129,22 @@ def loader_at(path: Path) -> Loader:
         return _with_folds(_with_regions(read, request, regions, check_images), read, candidate)
 
     return load
+
+
+@contextmanager
+def _naming_data_sets(path: Path) -> Iterator[None]:
+    """Add to an error in the block the names of data sets whose files a folder holds, for their readers."""
+    try:
+        yield
+    except (NoDataError, ValueError) as error:
+        from workbench.data import member, names  # which import this module
+
+        readers = {name: member(name).recognises for name in names()}
+        alike = [name for name, recognises in readers.items() if recognises and recognises(path)]
+        if not alike:
+            raise
+        remedy = f"it holds the files of {' and '.join(alike)}; name {alike[0]} as the data, with root={path}"
+        raise type(error)(f"{error}; {remedy}") from error
 
 
 def place_of(path: Path, table: str = "") -> tuple[Path, str]:

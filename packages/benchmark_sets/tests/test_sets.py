@@ -243,6 +243,16 @@ def test_a_place_without_the_files_says_where_to_get_them(name, tmp_path):
         data.load(f"benchmark_sets.sets:{name}", root=str(tmp_path), **options)
 
 
+@pytest.mark.parametrize("name", ["winoground", "sugarcrepe_pp", "multi30k", "docci", "urban1k"])
+def test_the_path_of_an_official_layout_says_by_which_name_it_is_read(name, tmp_path):
+    LAYOUTS[name](tmp_path)
+    with pytest.raises((ValueError, FileNotFoundError), match=f"it holds the files of .*{name}.*with root="):
+        data.load(str(tmp_path))
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(FileNotFoundError, match="holds no data that can be read: nothing"):
+        data.load(str(tmp_path / "empty"))
+
+
 def test_an_image_that_is_missing_is_named_by_its_row(tmp_path):
     LAYOUTS["winoground"](tmp_path)
     (tmp_path / "data" / "images" / "ex_1_img_0.png").unlink()

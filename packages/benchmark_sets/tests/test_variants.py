@@ -124,6 +124,8 @@ def test_the_commands_print_a_table_and_write_their_numbers(tmp_path):
     done = CliRunner().invoke(app, ["languages", "multi30k", *words])
     assert done.exit_code == 0, done.output
     assert "mean" in done.output
+    assert done.output.count("chance") == 2
+    assert "intervals draw images, each with all its captions" in done.output
     written = json.loads((tmp_path / "languages" / "multi30k.json").read_text())
     assert set(written["results"]["scenes:scenes"]) == {"de", "en", "mean"}
     done = CliRunner().invoke(app, ["languages", "docci", *words])
