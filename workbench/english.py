@@ -24,9 +24,18 @@ def plural(noun: str) -> str:
     >>> [plural(noun) for noun in ("dog", "baby", "bench", "man")]
     ['dogs', 'babies', 'benches', 'men']
     """
-    if noun.endswith("y") and noun[-2:-1] not in "aeiou":
-        return f"{noun[:-1]}ies"
-    return IRREGULAR.get(noun, noun + ("es" if noun.endswith(("s", "x", "z", "ch", "sh")) else "s"))
+    return IRREGULAR.get(noun) or add_s(noun)
+
+
+def add_s(word: str) -> str:
+    """Return a noun or a verb with *s* or *es* at its end, by the common rule.
+
+    >>> add_s("life vest"), add_s("high bench"), add_s("sippy cup"), add_s("wild berry")
+    ('life vests', 'high benches', 'sippy cups', 'wild berries')
+    """
+    if word.endswith("y") and word[-2:-1] not in "aeiou":
+        return f"{word[:-1]}ies"
+    return word + ("es" if word.endswith(("s", "x", "z", "ch", "sh")) else "s")
 
 
 def join_words(words: Sequence[str]) -> str:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 
+from workbench.english import plural
+
 ASSETS = Path(__file__).parent / "assets"
 _TABLES = tomllib.loads((ASSETS / "words.toml").read_text(encoding="utf-8"))
 SINGULARS: dict[str, str] = _TABLES.pop("singulars")
@@ -49,17 +51,6 @@ class Word:
     token: str
     says: str = ""
     kind: str = ""
-
-
-def plural(noun: str) -> str:
-    """Return the plural of a noun by the common rule.
-
-    >>> plural("life vest"), plural("high bench"), plural("sippy cup"), plural("wild berry")
-    ('life vests', 'high benches', 'sippy cups', 'wild berries')
-    """
-    if noun.endswith("y") and noun[-2] not in "aeiou":
-        return f"{noun[:-1]}ies"
-    return noun + ("es" if noun.endswith(("s", "x", "z", "ch", "sh")) else "s")
 
 
 SINGULARS |= {plural(name): name for name in NAMES}

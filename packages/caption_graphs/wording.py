@@ -26,9 +26,9 @@ from caption_graphs.vocabulary import (
     ends_noun_phrase,
     is_also_verb,
     known,
-    plural,
     word_at,
 )
+from workbench.english import plural
 
 LONGEST = 120
 _AFTER = known.stoppers | known.placing | known.motion

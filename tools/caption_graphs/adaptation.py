@@ -33,12 +33,13 @@ from caption_graphs.tree import (
     put_weights,
     weights,
 )
-from caption_graphs.vocabulary import STAND_INS, known, plural
+from caption_graphs.vocabulary import STAND_INS, known
 from safetensors.numpy import save_file
 from tqdm.auto import tqdm
 
 from tools.caption_graphs.annotations import DATA, TEXTS, Part, annotated, image_keys, records, texts
 from tools.caption_graphs.teacher import Reading, Teacher, teach
+from workbench.english import add_s
 from workbench.io import replacing
 from workbench.training.settings import seed_everything
 
@@ -188,7 +189,7 @@ def _others(readings: Sequence[Reading]) -> dict[str, tuple[list[str], list[floa
         for word, count in words[tag].items():
             roots[lemma(word, "VERB")] += count
     words["VBP"] |= roots
-    words["VBZ"] |= Counter({plural(root): count for root, count in roots.items()})
+    words["VBZ"] |= Counter({add_s(root): count for root, count in roots.items()})
     return {
         tag: (list(found), [count**0.5 for count in found.values()]) for tag, found in words.items() if found
     }

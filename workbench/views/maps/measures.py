@@ -118,16 +118,6 @@ def modality_gap(image: Array, text: Array) -> Gap:
     return Gap(distance, image_places, text_places, float(auc), float(accuracy))
 
 
-def skewness(counts: Array) -> float:
-    """Return the third standardised moment of the counts: 0 = even, above about 1 = hubs; 0 where all counts
-    are the same.
-
-    >>> round(skewness(np.array([0, 0, 0, 4])), 4)
-    1.1547
-    """
-    return float(scipy.stats.skew(counts)) if np.ptp(counts) else 0.0
-
-
 def hubness(scores: AnyScores, k: int) -> tuple[Rows, Rows]:
     """Return k-occurrence in cross-modal retrieval by scores ``(I, T)``: ``(I,)`` in how many captions' lists
     of length ``k`` an image stands, and ``(T,)`` in how many images' lists a caption stands. In spaces of

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from workbench import text
+from workbench.metrics.space import third_moment
 from workbench.records import Array, MetricKey, Rows, Split, require
 from workbench.registry import require_known
 from workbench.runs.result import Result
@@ -91,8 +92,8 @@ class SpaceMap:
             "gap": self.gap.distance,
             "gap_auc": self.gap.auc,
             "gap_accuracy": self.gap.accuracy,
-            "hubness_images": measures.skewness(counts[image]),
-            "hubness_captions": measures.skewness(counts[~image]),
+            "hubness_images": third_moment(counts[image]),
+            "hubness_captions": third_moment(counts[~image]),
         }
 
 
