@@ -26,6 +26,7 @@ from workbench.runs import by_query
 from workbench.runs import store as runs
 from workbench.runs.spellings import typed_settings
 from workbench.views.pages import Cell, fill_template
+from workbench.views.pages.query_links import link_to_queries
 from workbench.views.pages.slice_tables import slice_tables
 
 # columns around the numbers, with their heads: the first two always, the others where rows differ in them
@@ -123,7 +124,7 @@ def build(
     folder = Path(out or root)
     links = {"Table as CSV": "leaderboard.csv"} | ({"Tour": TOUR} if (folder / TOUR).is_file() else {})
     notes = [f"{Path(name).name} is left out: {reason}" for name, reason in left_out.items()]
-    tables, reasons = _tables_by(parts, by)
+    tables, reasons = _tables_by(parts, by, folder)
     text = fill_template(
         "views/pages/table.html.j2",
         title="Leaderboard",
@@ -158,7 +159,7 @@ def _read_rows(
 
 
 def _tables_by(
-    parts: Sequence[pd.DataFrame], fields: Sequence[str]
+    parts: Sequence[pd.DataFrame], fields: Sequence[str], page_folder: Path
 ) -> tuple[list[dict[str, Any]], list[str]]:
     """Return the tables of every data set in the slices of some fields, and why a data set has none.
 
@@ -172,7 +173,7 @@ def _tables_by(
         for part in parts:
             folders = [run.folder for run in part["of"]]
             try:
-                tables += slice_tables(folders, _table_labels(part), by, _heading(part))
+                tables += slice_tables(folders, _table_labels(part), by, _heading(part), page_folder)
             except (KeyError, ValueError, FileNotFoundError) as error:
                 reasons.append(f"{_heading(part)}: not cut by {by}: {error.args[0]}")
         require(len(tables) > cut or not reasons, "; ".join(reasons), KeyError)
@@ -307,7 +308,7 @@ def _table_group(part: pd.DataFrame, page_folder: Path) -> dict[str, Any]:
         of_run = marks.get(run.folder, {}) if run else {}
         cells: list[str | Cell] = [Cell(row["run"], note="; ".join(filter(None, notes)), link=link)]
         cells += [str(row[name]) for name in before[1:]]
-        cells += [_number_cell(row, label, of_run.get(label, Mark())) for label in labels]
+        cells += [_number_cell(row, label, of_run.get(label, Mark()), page_folder) for label in labels]
         cells += [str(row[name]) for name in behind]
         lines.append(cells)
     heads = [Cell(MetricKey.parse(label).title, hover=_hover_text(part, label)) for label in labels]
@@ -401,12 +402,14 @@ def _report_link(run: runs.Run, page_folder: Path) -> str:
     return Path(os.path.relpath(report, page_folder)).as_posix() if report.is_file() else ""
 
 
-def _number_cell(row: Mapping[Any, Any], label: str, mark: Mark) -> Cell:
-    """Return a number with its interval, sorted by its value."""
+def _number_cell(row: Mapping[Any, Any], label: str, mark: Mark, page_folder: Path) -> Cell:
+    """Return a number with its interval, sorted by its value; it leads to its queries."""
     if pd.isna(row[label]):
         return Cell("", order=-1e9)  # the last in falling order
     contract = {part: row[f"{label} {part}"] for part in PARTS}
     text = measurement_row(label, contract, row[label])["value"]
     method = _contract(row["of"], label).get("interval", "")
-    hover = f"interval: {method}" if method else ""
-    return Cell(text, note=mark.text, order=row[label], best=mark.best, hover=hover)
+    run = row["of"]
+    link, command = link_to_queries(run.folder, label, page_folder) if run else ("", "")
+    hover = "; ".join(filter(None, [f"interval: {method}" if method else "", command]))
+    return Cell(text, note=mark.text, order=row[label], best=mark.best, hover=hover, link=link)

@@ -1,6 +1,7 @@
 """Tables of the leaderboard by slice: a row a run, a column a slice, a table a number."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from workbench.records.measurement import measurement_row
 from workbench.runs.compare import table
 from workbench.runs.opening import open_runs
 from workbench.views.pages import Cell
+from workbench.views.pages.query_links import link_to_queries
 
 # a run and the key of a number; what is known of it
 Place = tuple[str, str]
@@ -17,7 +19,7 @@ Rows = dict[Place, dict[str, Any]]
 
 
 def slice_tables(
-    folders: Sequence[Path], labels: Sequence[str], by: str, heading: str
+    folders: Sequence[Path], labels: Sequence[str], by: str, heading: str, page_folder: Path
 ) -> list[dict[str, Any]]:
     """Return the tables of runs on one data set in the slices of a field.
 
@@ -26,6 +28,7 @@ def slice_tables(
         labels: of the numbers, each a table.
         by: what cuts, see ``runs.slices``.
         heading: of the data.
+        page_folder: in which the page lies, from which a number leads to its queries.
 
     Raises:
         KeyError, ValueError, FileNotFoundError: the data have no such field, or are not there as they were.
@@ -47,11 +50,22 @@ def slice_tables(
             continue
         rows = []
         for run in opened:
-            rows.append([Cell(run.name), *(_slice_cell(contracts, (run.name, key), marks) for key in keys)])
+            cells = [_slice_cell(contracts, (run.name, key), marks) for key in keys]
+            if run.folder is not None:
+                cells = [_add_link(cell, run.folder, key, page_folder) for cell, key in zip(cells, keys)]
+            rows.append([Cell(run.name), *cells])
         names = ["run", *(MetricKey.parse(key).subset for key in keys)]
         title = f"{heading}: {MetricKey.parse(label).title}, by {by}"
         tables.append({"heading": title, "names": names, "rows": rows})
     return tables
+
+
+def _add_link(cell: Cell, folder: Path, key: str, page_folder: Path) -> Cell:
+    """Return a cell that leads to the queries of its number."""
+    if not cell.text:
+        return cell
+    link, command = link_to_queries(folder, key, page_folder)
+    return replace(cell, link=link, hover="; ".join(filter(None, (cell.hover, command))))
 
 
 def _key_of_whole(label: str) -> str:
