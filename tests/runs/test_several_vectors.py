@@ -250,9 +250,10 @@ def test_a_sum_of_queries_says_that_means_are_compared_and_hubs_are_those_of_the
     engine = Engine([result])
     alone = engine.answer(Question((Term("caption", 2),), "images"))
     summed = engine.answer(Question((Term("caption", 2), Term("caption", 4)), "images"))
-    assert "cosine of their means" not in note_sentences(alone.facts)
+    assert "their mean or pooled" not in note_sentences(alone.facts)
     assert f"{result.name}: several vectors an item" in note_sentences(summed.facts)
     (space,) = map_runs([result], k=1)
+    assert space.name == f"{result.name} (means of several vectors)"
     best = np.bincount(result.scores.argmax(0), minlength=4)
     assert space.items["hubness"][:4].tolist() == best.tolist()
 

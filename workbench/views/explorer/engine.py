@@ -90,7 +90,8 @@ class Answerer:
     def has_several_vectors(self) -> bool:
         """Whether an item has several vectors, which the model compares and sums do not."""
         several = self.run.image.parts is not None or self.run.text.parts is not None
-        return several and not isinstance(self.run.model, EncoderModel)
+        pooled = isinstance(self.run.model, EncoderModel) and not self.run.model.scorer
+        return several and not pooled
 
     def scores(self, question: Question) -> Scores:
         """Return ``(N,)`` scores of the gallery; by the objective where one item is asked for the other kind,

@@ -94,7 +94,7 @@ def note_sentences(facts: Facts) -> str:
     )
     means = (
         f"{' and '.join(facts.by_means)}: several vectors an item; this question is answered by the cosine "
-        "of their means."
+        "of one, their mean or pooled vector."
     )
     sentences = {
         FILTERED: facts.filtered,

@@ -30,7 +30,7 @@ class SpaceMap:
     """A map and what it was made from; rows are the images of the split and then its captions.
 
     Args:
-        name: of the run.
+        name: of the run, and that means are mapped where items have several vectors.
         run: model, split and embeddings.
         items: ``items_of``, with the name of the item's ``cluster`` in the first space that was mapped,
             and of this space ``hubness`` (in how many result lists of the other kind the item stands),
@@ -145,7 +145,9 @@ def map_runs(
         if moved is not None:
             items["moved"] = moved
         quality = measures.map_quality(vectors, points, near, seed=settings.seed)
-        maps.append(SpaceMap(run.name, run, items, vectors, points, near, gap, quality, settings))
+        several = run.image.parts is not None or run.text.parts is not None
+        name = f"{run.name} (means of several vectors)" if several else run.name
+        maps.append(SpaceMap(name, run, items, vectors, points, near, gap, quality, settings))
     return maps
 
 
