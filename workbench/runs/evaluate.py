@@ -79,10 +79,6 @@ OF_MODELS = (
 )
 # some of them are of what re-ranks as well
 OF_RERANKERS = ("prompts", "trust_remote_code", "device", "precision")
-# what is asked of an evaluation
-ASKED = ("split", "precision", "judge", "metrics", "by", "gallery")
-# what models have made, and what belongs to it
-SOURCES = ("images", "texts", "scores", "runs", "own", "qrels")
 # fields of a configuration by which a trained model scores, and what re-ranks
 Scoring = tuple[Mapping[str, Any], Reranking]
 
@@ -186,66 +182,39 @@ def evaluate(  # noqa: PLR0913
     >>> evaluate(images=vectors, texts=vectors[[0, 0, 1, 2]], own=[0, 0, 1, 2])["t2i/R@1"]
     1.0
     """
-    asked = _check_asked(split, precision, judge, metrics, by, gallery, rounds)
-    scored = scoring or {}, Reranking(rerank, reranker, combine, weight), (max_hours, pairs_in)
-    how = pretrained, random_weights, prompts, truncate_dim, trust_remote_code, device, precision
-    subject = _make_subject(model, (data, split), (images, texts, scores, runs, own, qrels), scored, how)
-    return _measure_subject(subject, scored[0], asked, About(name, tags, note), rounds, say)
+    options = dict(locals())
+    check_measured(metrics, judge, rounds)
+    subject = _make_subject(options)
+    return _measure_subject(subject, _evaluation_record(subject, options), options)
 
 
-def _check_asked(*values: Any) -> dict[str, Any]:
-    """Return what is asked of an evaluation, the values of ``ASKED``.
-
-    Raises:
-        KeyError, ValueError: no such metric or judge, or no number of rounds.
-    """
-    asked = dict(zip((*ASKED, "rounds"), values, strict=True))
-    check_measured(asked["metrics"], asked["judge"], asked.pop("rounds"))
-    return asked
-
-
-def _make_subject(
-    model: Any,
-    data: tuple[Any, str],
-    values: Sequence[Any],
-    scored: tuple[Mapping[str, Any], Reranking, tuple[float, str | Path]],
-    options: Sequence[Any],
-) -> Subject:
+def _make_subject(options: Mapping[str, Any]) -> Subject:
     """Return what is measured: models, else vectors or scores, with ground truth and a second stage.
 
     Args:
-        model: see ``evaluate``.
-        data: with their split.
-        values: those of ``SOURCES``.
-        scored: how pairs are scored and scored again, hours that pairs may take, and where they are kept.
-        options: the values of ``OF_MODELS``.
+        options: of ``evaluate``, by name.
     """
-    sources, how = dict(zip(SOURCES, values, strict=True)), dict(zip(OF_MODELS, options, strict=True))
-    scoring, pairs = scored[:2], scored[2]
-    where = Where(*data, scoring[1].k > 0)
-    models, texts = _list_models(model), sources["texts"]
-    sources = {**sources, "texts": _file_of_both_sides(sources["images"]) if texts is None else texts}
-    require_one_subject(models, sources, where.data)
-    first, question = prompts_of_stages(how["prompts"], scoring[1].reranker)
-    how, of_second = ({**how, "prompts": own} for own in (first, question))
+    second = Reranking(options["rerank"], options["reranker"], options["combine"], options["weight"])
+    scoring = options["scoring"] or {}
+    where = Where(options["data"], options["split"], second.k > 0)
+    models, images, texts = _list_models(options["model"]), options["images"], options["texts"]
+    if texts is None and str(images).endswith(".npz"):
+        texts = images  # a file that can hold both
+    require_one_subject(models, {**options, "texts": texts}, where.data)
+    first, question = prompts_of_stages(options["prompts"], second.reranker)
+    how = {name: options[name] for name in OF_MODELS} | {"prompts": first}
     if not models:
-        require_unread(where, how, second_stage=scoring[1].k > 0)
+        require_unread(where, how, second_stage=second.k > 0)
     if models:
-        subject = _subject_of_models(models, where, scoring, how)
-    elif sources["images"] is not None:
-        sides = sources["images"], sources["texts"]
-        subject = _subject_of_vectors(where, *sides, sources["own"], scoring[0])
+        subject = _subject_of_models(models, where, (scoring, second), how)
+    elif images is not None:
+        subject = _subject_of_vectors(where, images, texts, options["own"], scoring)
     else:
-        subject = _subject_of_scores(where, sources["scores"], sources["runs"], sources["own"])
-        subject = subject._replace(model=rescore(subject.model, scoring[0]))
-    if sources["qrels"] is not None:
-        subject = subject._replace(split=with_ground_truth(subject.split, sources["qrels"]))
-    return _add_reranking(subject, scoring[1], of_second, pairs)
-
-
-def _file_of_both_sides(images: Any) -> Any:
-    """Return a file that holds the vectors of texts too, since it can; nothing otherwise."""
-    return images if str(images).endswith(".npz") else None
+        subject = _subject_of_scores(where, options["scores"], options["runs"], options["own"])
+        subject = subject._replace(model=rescore(subject.model, scoring))
+    if options["qrels"] is not None:
+        subject = subject._replace(split=with_ground_truth(subject.split, options["qrels"]))
+    return _add_reranking(subject, second, {**options, "prompts": question})
 
 
 def _list_models(model: Any) -> list[Any]:
@@ -255,17 +224,10 @@ def _list_models(model: Any) -> list[Any]:
     return list(model) if isinstance(model, list | tuple) else [model]
 
 
-def _measure_subject(
-    subject: Subject,
-    scoring: Mapping[str, Any],
-    asked: Mapping[str, Any],
-    about: About,
-    rounds: int,
-    say: Say,
-) -> Result:
-    """Measure a subject by the metrics that are asked for, or else by those of the run that it is from."""
-    identity = _evaluation_record(subject, scoring, asked)
+def _measure_subject(subject: Subject, identity: Evaluation, options: Mapping[str, Any]) -> Result:
+    """Measure a subject by the metrics of its identity, or else by those of the run that it is from."""
     model, split, image, text, target, run, _ = subject
+    rounds, about = options["rounds"], About(options["name"], options["tags"], options["note"])
     config = run.as_dict() if run else {}
     names, judge = identity.metrics, identity.judge
     strict = True
@@ -273,10 +235,10 @@ def _measure_subject(
         names, judge = tuple(config.get("metrics", ())), identity.judge or config.get("judge", "")
         check_measured(names, judge, rounds)
         strict = target is None
-    how: dict[str, Any] = {"metrics": names, "judge": judge, "rounds": rounds, "strict": strict, "say": say}
+    how: dict[str, Any] = {"metrics": names, "judge": judge, "rounds": rounds, "strict": strict}
     with computing_threads(int(config.get("threads", 0))):
         threads = torch.get_num_threads()
-        measurements, values, best = measure(model, split, image, text, **how)
+        measurements, values, best = measure(model, split, image, text, say=options["say"], **how)
         measurements += _measure_chains(subject, rounds)
     split = _note_unmeasured(split, names, measurements)
     if isinstance(model, SavedLists):
@@ -317,18 +279,16 @@ def _measure_chains(subject: Subject, rounds: int) -> list[Measurement]:
     return hierarchy.hierarchy_scores(chains, rounds=rounds)
 
 
-def _evaluation_record(subject: Subject, scoring: Mapping[str, Any], asked: Mapping[str, Any]) -> Evaluation:
-    """Return what was evaluated, and on what.
-
-    Args:
-        subject: with how its data are named, if they have a name.
-        scoring: that was asked for; how a model scores that was not trained here is known by the model.
-        asked: further fields.
+def _evaluation_record(subject: Subject, options: Mapping[str, Any]) -> Evaluation:
+    """Return what was evaluated, and on what; how a model scores that was not trained here is known by the
+    model.
     """
     model = subject.model
     first = model.first if isinstance(model, Reranked) else model
-    asked = {**asked, **slicing_of(subject.split, asked["by"], asked["gallery"])}
-    asked |= {"metrics": tuple(asked["metrics"]), "scoring": scoring_of(first) or dict(scoring)}
+    asked: dict[str, Any] = {name: options[name] for name in ("split", "precision", "judge")}
+    asked |= slicing_of(subject.split, options["by"], options["gallery"])
+    asked |= {"metrics": tuple(options["metrics"])}
+    asked |= {"scoring": scoring_of(first) or dict(options["scoring"] or {})}
     target, run = subject.target, subject.run
     if isinstance(model, Reranked):
         asked |= {"scoring": {**asked["scoring"], **model.scoring}, "name": model.title()}
@@ -346,15 +306,13 @@ def _evaluation_record(subject: Subject, scoring: Mapping[str, Any], asked: Mapp
     return Evaluation(data=data, target=target.model_dump(mode="json") if target else None, **fields)
 
 
-def _add_reranking(
-    subject: Subject, second: Reranking, how: Mapping[str, Any], pairs: tuple[float, str | Path]
-) -> Subject:
-    """Put a second stage behind a subject; ``pairs`` = hours that pairs may take, and where they are kept."""
-    opened = partial(open_model, **{name: how[name] for name in OF_RERANKERS})
+def _add_reranking(subject: Subject, second: Reranking, options: Mapping[str, Any]) -> Subject:
+    """Put a second stage behind a subject."""
+    opened = partial(open_model, **{name: options[name] for name in OF_RERANKERS})
     sides = subject.image, subject.text
     model, split, image, text = add_second_stage(subject.model, subject.split, sides, second, opened)
     for scorer in pair_models(model):
-        scorer.max_hours, scorer.folder = pairs
+        scorer.max_hours, scorer.folder = options["max_hours"], options["pairs_in"]
     return subject._replace(model=model, split=split, image=image, text=text)
 
 
