@@ -1,5 +1,6 @@
 """The command that evaluates models, vectors and finished runs."""
 
+from argparse import Namespace
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -123,78 +124,54 @@ def evaluate(  # noqa: PLR0913 - typer reads the options from the signature
     compared in float32, whatever their own type. Without --metrics, a run is measured by those of its
     configuration.
     """
-    how = _measuring_options(metrics, judge, (by or [], gallery), rounds, qrels) | asdict(
-        about_run(name, tag, note, root)
-    )
-    how |= _reranking_options((rerank, reranker, combine, weight), (scorer, wise_ft), max_hours, out)
-    named = (model, pretrained, random_weights, truncate_dim, prompts), ((images, texts), scores, lists)
-    return _evaluate(run, named, (data, parameter, split), how, (device, precision, trusted), (root, as_json))
+    _evaluate(Namespace(**locals()))
 
 
-def _evaluate(
-    run: list[str] | None,
-    others: tuple[Any, Any],
-    data: tuple[list[str] | None, list[str] | None, str],
-    how: dict[str, Any],
-    computing: tuple[str, str, bool],
-    written: tuple[str, bool],
-) -> None:
-    """Evaluate finished runs, or else models and what they have made.
-
-    Args:
-        run: names of finished runs.
-        others: the options of models, and what models have made.
-        data: names, options and a split.
-        how: as ``wb.evaluate`` takes it.
-        computing: a device, a precision, and whether code that comes with a model is executed.
-        written: the folder of runs, and whether JSON is.
-    """
-    device, precision, trusted = computing
-    wb.use_device(device, precision)
-    (root, as_json), out = written, how["pairs_in"]
-    (names, pretrained, random, width, prompts), (vectors, scores, lists) = others
-    of_queries, how["prompts"] = _read_prompts(prompts, how["reranker"])
-    named = _model_options(names, pretrained, random, width, of_queries)
-    _require_one_kind(run, bool(named or any(vectors) or scores or lists), how)
-    targets = _targets(*data, needed=not run)
-    with text_models.trusting_code(trusted):
-        if run:
-            return _evaluate_runs((run, root), targets, how | {"split": data[2]}, out, as_json)
-        elsewhere = _source_options(vectors, scores or [], lists or [])
-        evaluators = _make_evaluators(named, elsewhere, how, (out, root, len(targets)))
-        return _evaluate_models(evaluators, targets, (out, root), as_json)
+def _evaluate(typed: Namespace) -> None:
+    """Evaluate finished runs, or else models and what they have made."""
+    wb.use_device(typed.device, typed.precision)
+    how = _evaluation_options(typed)
+    models = _model_options(typed, how)
+    elsewhere = bool(typed.images or typed.texts or typed.scores or typed.lists)
+    _require_one_kind(typed.run, bool(models) or elsewhere, how)
+    targets = _targets(typed)
+    with text_models.trusting_code(typed.trusted):
+        if typed.run:
+            return _evaluate_runs(typed, targets, how)
+        return _evaluate_models(typed, _make_evaluators(typed, models, how, len(targets)), targets)
 
 
-def _reranking_options(
-    second: tuple[int, str, str, float | None],
-    scoring: tuple[str, float | None],
-    max_hours: float,
-    out: str,
-) -> dict[str, Any]:
-    """Return how pairs are scored and scored again, and what is told of it, as ``wb.evaluate`` takes it."""
-    how: dict[str, Any] = dict(zip(("rerank", "reranker", "combine", "weight"), second, strict=True))
-    how |= {"max_hours": max_hours, "pairs_in": out, "say": partial(echo, err=True)}
-    return how | _scoring_options(*scoring)
+def _evaluation_options(typed: Namespace) -> dict[str, Any]:
+    """Return what is measured and how pairs are scored, as ``wb.evaluate`` takes it."""
+    how = asdict(about_run(typed.name, typed.tag, typed.note, typed.root))
+    for name in ("judge", "gallery", "rerank", "reranker", "combine", "weight", "max_hours"):
+        how[name] = getattr(typed, name)
+    how["metrics"] = list[str]()
+    for word in typed.metrics or ():
+        how["metrics"] += map(str.strip, word.split(","))
+    how |= {"by": typed.by or [], "pairs_in": typed.out, "say": partial(echo, err=True)}
+    how |= {} if typed.rounds is None else {"rounds": typed.rounds}
+    how |= {"qrels": typed.qrels} if typed.qrels else {}
+    how["scoring"] = {} if typed.wise_ft is None else {"wise_ft": typed.wise_ft}
+    if typed.scorer:
+        how["scoring"]["scorer"] = _read_json("--scorer", typed.scorer)
+    return how
 
 
-def _targets(data: list[str] | None, parameter: list[str] | None, split: str, *, needed: bool) -> list[Any]:
+def _read_json(option: str, word: str) -> Any:
+    """Return the value of an option that is JSON; one that begins otherwise is a name."""
+    what = f"{option} {word!r:.60}"
+    return parse_json(word, what, "is not JSON") if word.startswith(("{", "[")) else word
+
+
+def _targets(typed: Namespace) -> list[Any]:
     """Read the data that were named, with the options that were typed."""
-    data = data or []
-    named = data or not needed
+    data = typed.data or []
+    named = data or typed.run
     require(named, "name the data with --data: a name of `workbench list data`, or a path")
-    options = parameters.read_data_options(parse_pairs(parameter))
+    options = parameters.read_data_options(parse_pairs(typed.parameter))
     require(data or not options, "-p gives options of other data; name these with --data")
-    return [wb.runs.Target.read(name, options, split) for name in data]
-
-
-def _scoring_options(scorer: str, wise_ft: float | None) -> dict[str, Any]:
-    """Return how pairs are scored where that is not the way of the model, as ``wb.evaluate`` takes it."""
-    scoring: dict[str, Any] = {} if wise_ft is None else {"wise_ft": wise_ft}
-    if scorer.startswith("{"):
-        scoring["scorer"] = parse_json(scorer, f"--scorer {scorer!r:.60}", "is not JSON")
-    elif scorer:
-        scoring["scorer"] = scorer
-    return {"scoring": scoring}
+    return [wb.runs.Target.read(name, options, typed.split) for name in data]
 
 
 def _require_free_names(place: list[str], name: str, results: int) -> None:
@@ -221,96 +198,56 @@ def _require_one_kind(run: list[str] | None, outside: bool, how: dict[str, Any])
     require(run or "wise_ft" not in how["scoring"], "--wise-ft is for finished runs; name one")
 
 
-def _measuring_options(
-    metrics: list[str] | None,
-    judge: str,
-    slicing: tuple[list[str], str],
-    rounds: int | None,
-    qrels: list[str] | None,
-) -> dict[str, Any]:
-    """Return what is measured, as ``wb.evaluate`` takes it."""
-    names = list[str]()
-    for word in metrics or ():
-        names += map(str.strip, word.split(","))
-    how: dict[str, Any] = {"metrics": names, "judge": judge, "by": slicing[0], "gallery": slicing[1]}
-    how |= {"qrels": qrels} if qrels else {}
-    return how if rounds is None else {**how, "rounds": rounds}
-
-
-def _source_options(vectors: tuple[str, str], scores: list[str], lists: list[str]) -> list[dict[str, Any]]:
-    """Return what models elsewhere have made, each as the options of ``wb.evaluate``: vectors, scores, and
-    ranked lists, of which those of two directions are one.
+def _model_options(typed: Namespace, how: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the models that were named, each as ``wb.open_model`` takes it; a question of what re-ranks
+    is put into ``how``.
     """
-    from workbench.runs.run_files import runs_of
-
-    sides = zip(("images", "texts"), vectors, strict=True)
-    files: dict[str, Any] = {name: file for name, file in sides if file}
-    every = [files] if files else []
-    every += [{"scores": file} for file in scores]
-    return every + [{"runs": sources} for sources in runs_of(lists)]
-
-
-def _read_prompts(prompts: str, reranker: str) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the prompts of models, and the question of what re-ranks."""
     from workbench.runs.ways import prompts_of_stages
 
-    values = parse_json(prompts, f"--prompts {prompts!r:.60}", "is not JSON") if prompts else None
-    return prompts_of_stages(values, reranker)
-
-
-def _model_options(
-    models: list[str] | None,
-    pretrained: str,
-    random_weights: bool,
-    truncate_dim: int,
-    prompts: dict[str, str],
-) -> list[dict[str, Any]]:
-    """Return the models that were named, each as ``wb.open_model`` takes it."""
-    models = models or []
-    require(not pretrained or len(models) == 1, ONE_MODEL)
-    how: dict[str, Any] = {"random_weights": random_weights, "truncate_dim": truncate_dim, "prompts": prompts}
-    for name, value in how.items():
+    models = typed.model or []
+    require(not typed.pretrained or len(models) == 1, ONE_MODEL)
+    prompts = _read_json("--prompts", typed.prompts) if typed.prompts else None
+    own, how["prompts"] = prompts_of_stages(prompts, typed.reranker)
+    options = {"random_weights": typed.random_weights, "truncate_dim": typed.truncate_dim, "prompts": own}
+    for name, value in options.items():
         require(models or not value, f"--{name.replace('_', '-')} belongs to --model; name one")
-    how["pretrained"] = pretrained
-    return [{"model": model, **how} for model in models]
+    return [{"model": model, "pretrained": typed.pretrained, **options} for model in models]
 
 
 def _make_evaluators(
-    models: list[dict[str, Any]],
-    elsewhere: list[dict[str, Any]],
-    how: dict[str, Any],
-    room: tuple[str, str, int],
+    typed: Namespace, models: list[dict[str, Any]], how: dict[str, Any], data: int
 ) -> list[Any]:
     """Return what evaluates each model, and what others made, on data; models are opened after the words are
-    checked.
+    checked. Ranked lists of two directions are one.
     """
     from workbench.runs import resolve
+    from workbench.runs.run_files import runs_of
 
-    *place, data = room
-    _require_free_names(place, how["name"], (len(models) + len(elsewhere)) * data)
+    vectors = {name: getattr(typed, name) for name in ("images", "texts") if getattr(typed, name)}
+    elsewhere: list[dict[str, Any]] = [vectors] if vectors else []
+    elsewhere += [{"scores": file} for file in typed.scores or []]
+    elsewhere += [{"runs": sources} for sources in runs_of(typed.lists or [])]
+    _require_free_names([typed.out, typed.root], how["name"], (len(models) + len(elsewhere)) * data)
     resolve.check_measured(how["metrics"], how["judge"], how.get("rounds", 0))
     opened = [wb.open_model(**model) for model in models]
     evaluators = [partial(wb.evaluate, model, **how) for model in opened]
     return evaluators + [partial(wb.evaluate, **files, **how) for files in elsewhere]
 
 
-def _evaluate_runs(
-    named: tuple[list[str], str], targets: list[Any], how: dict[str, Any], out: str, as_json: bool
-) -> None:
+def _evaluate_runs(typed: Namespace, targets: list[Any], how: dict[str, Any]) -> None:
     """Evaluate finished runs: one, or the mean of several; one on other data is kept beside the run."""
     from workbench.metrics import usual_names
 
-    names, root = named
-    folders = [runs.find(name, root).folder for name in names]
+    folders = [runs.find(name, typed.root).folder for name in typed.run]
     require(len(targets) <= 1, "a run is evaluated on one data set at a time; give --data once")
     twice = len({folder.resolve() for folder in folders}) < len(folders)
     require(
         not twice, f"a run is named twice: {', '.join(map(str, folders))}; an ensemble is of different runs"
     )
     target = next(iter(targets), None)
-    if target:  # which says its own split
-        how = {**how, "split": ""}
-    result, otherwise = wb.evaluate(folders, target, **how), bool(how["rerank"] or how["scoring"])
+    otherwise = bool(how["rerank"] or how["scoring"])
+    # a target says its own split
+    result = wb.evaluate(folders, target, split="" if target else typed.split, **how)
     if target and len(folders) == 1 and not otherwise:
         place = folders[0] / runs.EVALUATIONS / target.name
         result.save(place, over=True)
@@ -318,25 +255,22 @@ def _evaluate_runs(
     elif target or otherwise:
         what = "a run that scores otherwise" if otherwise else "an ensemble"
         about = [f"{what} belongs to no run folder: nothing is stored"]
-        if out:
-            result.save(out)
-            about = [out]
+        if typed.out:
+            result.save(typed.out)
+            about = [typed.out]
     else:
         about = ["the run's own numbers stay as they are: nothing is stored"]
     if not target:
         about = [*result.split.notes, *about]
     shown = result_lines(result.measurements, every=True, usual=usual_names(how["metrics"]))
     lines = [*shown, *about]
-    emit([m.as_dict() for m in result.measurements], as_json, lines)
+    emit([m.as_dict() for m in result.measurements], typed.as_json, lines)
 
 
-def _evaluate_models(
-    evaluators: list[Any], targets: list[Any], place: tuple[str, str], as_json: bool
-) -> None:
+def _evaluate_models(typed: Namespace, evaluators: list[Any], targets: list[Any]) -> None:
     """Evaluate models or vectors on data sets: each result a run, those of one data set one table."""
     from workbench.metrics import usual_names
 
-    out, root = place
     results, lines = list[Any](), list[str]()
     folders, differences = list[Path](), list[Any]()
     many = len(evaluators) * len(targets) > 1
@@ -346,7 +280,8 @@ def _evaluate_models(
             result = evaluate(data=target)
             # at once, so that what comes after it and fails takes nothing along
             number = str(len(folders) + 1) if many else ""
-            folder = Path(out, number) if out else runs.new_run("evaluate", result.config, root)
+            own_place = Path(typed.out, number) if typed.out else None
+            folder = own_place or runs.new_run("evaluate", result.config, typed.root)
             result.save(folder)
             folders.append(folder)
             on_target.append(result)
@@ -362,4 +297,4 @@ def _evaluate_models(
         lines += comparison_lines(comparison)
         differences += comparison.differences.to_dict("records")
     about, more = report_evaluations(results, folders, lines)
-    emit({**about, "differences": differences}, as_json, more)
+    emit({**about, "differences": differences}, typed.as_json, more)
