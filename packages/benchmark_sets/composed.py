@@ -9,7 +9,8 @@ and each of the two alone. What an image alone reaches says how little of a set 
 Sources: Z. Liu et al., Image retrieval on real-life images with pre-trained vision-and-language models, ICCV
 2021 (CIRR: R@K without the reference, and among the five others of its set); H. Wu et al., Fashion IQ, CVPR
 2021 (R@10 and R@50, the mean over categories); its two captions are joined by "and", as A. Baldrati et al.
-do, CVPR 2022 workshops.
+do, CVPR 2022 workshops. Columns and folders were checked against the README of github.com/Cuberick-Orion/CIRR
+and ``start_kit/data_loader.py`` of github.com/XiaoxiaoGuo/fashion-iq.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -120,7 +120,8 @@ def read_examples(
     """
     rows = _in_language(declared.rows, language)
     files = _find_files(declared, rows, root)
-    examples, left_out, empty = [], 0, 0
+    examples = []
+    left_out, empty = 0, 0
     records = RECORDS[rows.form](files)
     place = ImageFiles(images)
     for where, record in islice(records, rows.first or None):

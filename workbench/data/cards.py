@@ -148,8 +148,9 @@ def freeze(split: Split) -> str:
 
 
 def _image_sums(split: Split) -> list[str]:
-    stamps = split.stamps().view(np.uint64)
-    return [f"{stamp:016x}" if stamp else "" for stamp in stamps]
+    sums = [f"{stamp:016x}" for stamp in split.stamps().view(np.uint64)]
+    unknown = f"{0:016x}"
+    return [checksum.replace(unknown, "") for checksum in sums]
 
 
 def _caption_sums(split: Split) -> list[str]:

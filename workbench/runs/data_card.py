@@ -7,7 +7,7 @@ import numpy as np
 import yaml
 
 from workbench import data
-from workbench.data.cards import SUFFIXES, freeze
+from workbench.data.cards import OF_OWNER, SUFFIXES, freeze
 from workbench.data.opening import choose_candidate, place_of
 from workbench.data.reading import Problems, Request
 from workbench.io import read_options, write_text
@@ -72,28 +72,18 @@ def _describe(path: Path, split: Split, options: dict[str, Any]) -> dict[str, An
     """Return what a card says beside what it freezes."""
     name, _, part = split.name.rpartition("/")
     base, table = place_of(path, options.get("table", ""))
-    images, columns, layout = options.get("images", ""), options.get("columns", {}), options.get("layout", "")
-    request = Request(base, part, table, images, columns, Problems("raise"), layout)
+    images, columns = options.get("images", ""), options.get("columns", {})
+    problems, layout = Problems("raise"), options.get("layout", "")
+    request = Request(base, part, table, images, columns, problems, layout)
     candidate = choose_candidate(path, request, options.get("regions", ""))
     files = [file.relative_to(base).as_posix() for file in candidate.files]
     read = {"split": part, "layout": candidate.layout}
     if len(files) == 1 and candidate.layout in NAMED:
         read["table"] = files[0]
     chosen = {name: options[name] for name in ("images", "columns", "regions") if options.get(name)}
-    return {
-        "name": name,
-        "title": f"{name}, {part}",
-        "task": "retrieval",
-        "licence": "",
-        "url": "",
-        "citation": "",
-        "bias": "",
-        "read": read | chosen,
-        "files": files,
-        "unit": UNIT,
-        "ties": TIES,
-        "chance": chances_of(split),
-    }
+    about = {"name": name, "title": f"{name}, {part}", "task": "retrieval", **dict.fromkeys(OF_OWNER, "")}
+    rules = {"unit": UNIT, "ties": TIES, "chance": chances_of(split)}
+    return {**about, "read": read | chosen, "files": files, **rules}
 
 
 def chances_of(split: Split) -> dict[str, float]:
