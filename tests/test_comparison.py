@@ -187,8 +187,8 @@ def test_the_sentence_of_the_levels_follows_from_the_result(
 @pytest.mark.parametrize(
     ("numbers", "verdict"),
     [
-        ((4.6, 0.8), "no training with another objective"),
-        ((3.0, 0.2), "InfoNCE with every true pair reaches"),
+        ((4.0, 0.8), "both are kept by no training. Three ranks"),
+        ((4.69, 0.8), "both are kept by Three ranks"),
     ],
 )
 def test_the_sentence_of_three_ranks_follows_from_the_result(
@@ -199,6 +199,25 @@ def test_the_sentence_of_three_ranks_follows_from_the_result(
     assert verdict in finding.describe_ranks(rows)
     # it has ranks of positives, which the statements of before are not about
     assert finding.statement_tallies(rows)[0].count == 1
+
+
+def test_the_bar_for_keeping_both_holds_each_number_by_itself():
+    numbers = {
+        "best": (4.7, 0.5, 0.5),
+        "at the bar": (4.68, 0.76, 0.71),
+        "low sum": (4.66, 0.9, 0.9),
+        "low image to text": (4.7, 0.74, 0.9),
+        "low text to image": (4.7, 0.9, 0.69),
+    }
+    runs = pd.DataFrame.from_dict(numbers, orient="index", columns=list(finding.UNITS))
+    assert finding.reach_bar(runs).index.tolist() == ["at the bar"]
+
+
+def test_objectives_that_differ_are_named_with_their_levels(tmp_path: Path):
+    plant(tmp_path, (4.6, 0.3), (3.5, 0.7), (SPECIFIC, GENERIC), ("infonce", "vsepp"))
+    rows = plant(tmp_path, (4.6, 0.3), (3.5, 0.7), (GENERIC, GENERIC), ("siglip",))
+    sentence = finding.describe_levels(rows)
+    assert "more true captions at levels 1 and 2 with InfoNCE and VSE++" in sentence
 
 
 def test_without_results_nothing_is_said_to_be_found(tmp_path: Path):
