@@ -228,7 +228,9 @@ def describe_ranks(rows: pd.DataFrame) -> str:
     if reaching.empty:
         return f"{bar}, both are kept by no training. {ranked}"
     names = [_training_name(*index[1:]) for index in reaching.index.tolist()]
-    cells = [f"{name} ({_numbers_of(row)})" for name, (_, row) in zip(names, reaching.iterrows(), strict=True)]
+    cells = [
+        f"{name} ({_numbers_of(row)})" for name, (_, row) in zip(names, reaching.iterrows(), strict=True)
+    ]
     also = "" if own[0] in reaching.index else f" {ranked}"
     return f"{bar}, both are kept by {join_words(cells)}.{also}"
 
