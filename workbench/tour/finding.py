@@ -144,7 +144,7 @@ def _with_objectives(rows: pd.DataFrame, levels: Sequence[int], sign: int) -> st
     """Return with which objectives a difference has this sign at all of these levels."""
     tables = [differences(rows, LEVELS[level], "truth") for level in levels]
     titles = tables[0].title
-    same = pd.concat([_signs(table) == sign for table in tables], axis=1).all(axis=1)
+    same = pd.concat([_signs_of_differences(table) == sign for table in tables], axis=1).all(axis=1)
     if same.all():
         return f"with all {len(same)} objectives" if len(same) > 1 else f"with {titles.iloc[0]}"
     # at each level with most, but not with the same ones
