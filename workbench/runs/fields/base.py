@@ -50,7 +50,7 @@ class Material:
         return tuple(signal.graphs)
 
     @cached_property
-    def looks(self) -> tuple[Values, Array]:
+    def image_statistics(self) -> tuple[Values, Array]:
         """``(I,)`` width divided by height, and ``(I, 8, 9)`` brightness of each image, 0 to 1."""
         aspects = np.full(len(self.split.image_ids), np.nan)
         grey = np.full((len(aspects), *LOOK[::-1]), np.nan)

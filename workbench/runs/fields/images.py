@@ -11,20 +11,20 @@ import numpy as np
 from workbench.runs.fields.base import FieldExtractor, Material
 
 
-def aspects(material: Material) -> Iterable[float]:
+def aspect_ratios(material: Material) -> Iterable[float]:
     """Return ``(I,)`` width divided by height."""
-    return material.looks[0]
+    return material.image_statistics[0]
 
 
 def brightness(material: Material) -> Iterable[float]:
     """Return ``(I,)`` mean brightness, 0 = black, 1 = white."""
-    values: Iterable[float] = material.looks[1].mean(axis=(1, 2))
+    values: Iterable[float] = material.image_statistics[1].mean(axis=(1, 2))
     return values
 
 
 def near_duplicates(material: Material) -> Iterable[float]:
     """Return ``(I,)`` how many other images look the same."""
-    grey = material.looks[1]
+    grey = material.image_statistics[1]
     hashes = np.packbits((grey[:, :, 1:] > grey[:, :, :-1]).reshape(len(grey), -1), axis=1)
     _, place, counts = np.unique(hashes, axis=0, return_inverse=True, return_counts=True)
     others: Iterable[float] = counts[place.ravel()] - 1
@@ -32,7 +32,7 @@ def near_duplicates(material: Material) -> Iterable[float]:
 
 
 MEMBER = (
-    FieldExtractor("aspect", "width divided by height", "image", "number", aspects, "images"),
+    FieldExtractor("aspect", "width divided by height", "image", "number", aspect_ratios, "images"),
     FieldExtractor("brightness", "mean brightness, 0 to 1", "image", "number", brightness, "images"),
     FieldExtractor(
         "near_duplicates", "other images that look the same", "image", "number", near_duplicates, "images"
