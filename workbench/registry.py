@@ -265,8 +265,8 @@ def import_named(kind: str, name: str) -> Any:
 
 
 def merge(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
-    """Return values with others laid over them, mappings within mappings to any depth; nothing of the first
-    is lost but what the second gives as well.
+    """Merge values with others that go before, mappings within mappings to any depth; nothing of the first is
+    lost but what the second gives as well.
 
     Example:
         >>> merge({"seed": 0, "options": {"a": 1, "b": 1}}, {"options": {"b": 2}})

@@ -145,7 +145,7 @@ class Suite:
         return f"{counts[0]} on {benchmarks}: {counts[1]} of {format_count(len(self.cells))} cells measured."
 
     def problems(self) -> list[str]:
-        """Say what could not be measured and why, a line a reason."""
+        """Describe what could not be measured and why, a line a reason."""
         cells: dict[str, list[Cell]] = {}
         for cell in self.cells:
             if cell.error:

@@ -38,9 +38,9 @@ SHARES = {
 
 
 def draw_before_and_after(table: pd.DataFrame, *, title: str) -> go.Figure:
-    """Return each metric by the judgements ``before`` and ``after``, from ``recompute``: a hollow mark
-    before, a filled one after, with their intervals; one panel a run. Ranks and RSUM, which are no
-    percentages, are left out.
+    """Draw each metric by the judgements ``before`` and ``after``, from ``recompute``: a hollow mark before,
+    a filled one after, with their intervals; one panel a run. Ranks and RSUM, which are no percentages, are
+    left out.
     """
     drawn = table[[unit_of(key) == "share" for key in table.index.get_level_values("key")]]
     runs = drawn.index.get_level_values("run").unique().tolist()
@@ -64,7 +64,7 @@ def draw_before_and_after(table: pd.DataFrame, *, title: str) -> go.Figure:
 
 
 def shares_by_batch_size(tables: Mapping[str, pd.DataFrame], *, title: str) -> go.Figure:
-    """Return the share of false negatives by batch size, one panel a key, one line a run, dotted where it is
+    """Draw the share of false negatives by batch size, one panel a key, one line a run, dotted where it is
     the expected value. ``tables``: run -> table from ``false_negatives_in_batches``; a share that does not
     read the scores is drawn once.
     """

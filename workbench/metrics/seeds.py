@@ -28,7 +28,7 @@ EVERY = "every true pair"
 def t_interval(
     values: Values, confidence: float = CONFIDENCE, *, unit: str = "number"
 ) -> tuple[float, float]:
-    """Return Student's interval of a mean of one number a seed; NaN for a single value, whose scatter nobody
+    """Compute Student's interval of a mean of one number a seed; NaN for a single value, whose scatter nobody
     knows, and for shares, sums, ranks and correlations that are all the same, whose scatter is too small to
     be seen.
 

@@ -80,8 +80,8 @@ def nsum(lists: Lists, k: int | None = None) -> Values:
 
 
 def ncs_top(lists: Lists, k: int | None, m: int) -> Values:
-    """Return printed NCS (equation 5): grades of the retrieved items among the m best by phi, against all
-    m.
+    """Compute the printed NCS (equation 5): grades of the retrieved items among the m best by phi, against
+    all m.
     """
     grade, place, best = lists.retrieved
     counted = np.where(place[:, :k] <= m, grade[:, :k], 0).sum(axis=1)
@@ -96,8 +96,8 @@ def sr_top(lists: Lists, k: int | None, m: int) -> Values:
 
 
 def sr_votes(side: Side, k: int | None, m: int) -> Values:
-    """Return released Semantic Recall: an image's captions vote for the m images that are relevant to it.
-    Where the lists lack a query's own items, its own image leaves the vote before the m are taken.
+    """Compute the released Semantic Recall: an image's captions vote for the m images that are relevant to
+    it. Where the lists lack a query's own items, its own image leaves the vote before the m are taken.
     """
     grades, without = side.grades.T if side.direction == "t2i" else side.grades, side.without_own
     kept = voted_images(grades, side.own, m, without_own=without)
@@ -142,7 +142,7 @@ def recall_curves(
     of: Callable[[Lists, int | None, int], Values] = sr_top,
     without: Rows | None = None,
 ) -> dict[str, Values]:
-    """Return semantic Recall at K as the set of relevant items grows: for ``"i2t"`` and ``"t2i"``
+    """Compute Semantic Recall at K as the set of relevant items grows: for ``"i2t"`` and ``"t2i"``
     ``(len(ms),)`` means over queries, NaN where none counts.
 
     Args:

@@ -154,7 +154,7 @@ class AAHR(Objective):
             self.neighbourhood = kind(embed_dim, self.graph)
 
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
-        """Return terms ``triplet``, ``pga``, ``mcl``, ``nsi`` (enhanced with enhanced), ``nsi_cross`` and
+        """Return the terms ``triplet``, ``pga``, ``mcl``, ``nsi`` (enhanced with enhanced), ``nsi_cross`` and
         ``nsi_pga``.
         """
         # Layers and similarities of the graph would be taken to half precision by an autocast around this.

@@ -66,7 +66,7 @@ def captions_saying(labels: Tensor, objects: Tensor, attributes: Tensor) -> Tens
 def joint_contrastive(
     scores: Tensor, positives: Tensor, *, tau: float, epsilon: Literal["none", "released"]
 ) -> Tensor:
-    """Return ``L_CON``, images against captions and entities together: each positive against the negatives,
+    """Compute ``L_CON``, images against captions and entities together: each positive against the negatives,
     in both directions.
 
     Args:
@@ -100,8 +100,8 @@ def _contrast_with_floor(logits: Tensor, positives: Tensor, floor: float) -> Ten
 def specificity(
     scores: Tensor, entity_scores: Tensor, own: Tensor, owner: Tensor, *, margin: float
 ) -> Tensor:
-    """Return ``L_SPEC``, mean of ``[margin + s(v, e) - s(v, t)]+`` over entities ``e`` of a caption ``t`` of
-    the image ``v``.
+    """Compute ``L_SPEC``, the mean of ``[margin + s(v, e) - s(v, t)]+`` over entities ``e`` of a caption
+    ``t`` of the image ``v``.
 
     Args:
         scores: ``(I, T)`` cosines with captions.
@@ -183,7 +183,7 @@ class CORA(Objective):
         return with_entities(super().scores(image, text), image, text, float(self.beta))
 
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
-        """Return terms ``hard``, ``contrastive`` and ``specificity``, those that have a weight."""
+        """Return the terms ``hard``, ``contrastive`` and ``specificity``, those that have a weight."""
         plain = self.scores(image, replace(text, entities=None, owner=None, labels=None))
         positives = batch.positives
         terms = self.weighted_terms(

@@ -161,7 +161,7 @@ class DAA(Objective):
         return {self.relevance: self.relevance_options}
 
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
-        """Return terms ``i2t`` and ``t2i`` of the triplet, ``asp_i2t`` and ``asp_t2i``."""
+        """Return the terms ``i2t`` and ``t2i`` of the triplet, ``asp_i2t`` and ``asp_t2i``."""
         scores = full_precision(self.scores(image, text))
         relevance = batch.relevance[self.relevance].detach().to(scores.dtype)
         terms = self.triplets(scores, batch.positives, self.margin)

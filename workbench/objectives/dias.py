@@ -209,7 +209,7 @@ class DIAS(Objective):
         self.inputs = ("parts",) if by_parts or (self.wants("dim") and self.rows != "pooled") else ()
 
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
-        """Return terms ``loc``, ``dim``, ``inter`` and ``intra``."""
+        """Return the terms ``loc``, ``dim``, ``inter`` and ``intra``."""
         images, captions = first_captions(batch)
         if self.wants("loc", "inter"):
             scores = full_precision(self.scores(image, text))

@@ -76,8 +76,8 @@ def caption_pairs(belongs: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 def ordering_loss(
     scores: Tensor, belongs: Tensor, delta: Tensor, *, eps: float, reduction: Reduction
 ) -> Tensor:
-    """Return generic-to-specific ordering: ``{log(d(v,t) / d(v,t+)) - log(delta(t+) / delta(t))}^2`` over
-    caption pairs of an image.
+    """Compute the generic-to-specific ordering loss: ``{log(d(v,t) / d(v,t+)) - log(delta(t+) /
+    delta(t))}^2`` over caption pairs of an image.
 
     It asks that distance times descriptiveness be the same for all captions of an image. Unchanged when every
     ``delta`` is multiplied by one number.
@@ -154,7 +154,7 @@ class DITM(Objective):
         return {"descriptiveness": {"scorer": self.scorer, "scale": scale}}
 
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
-        """Return terms ``i2t``, ``t2i`` and ``ordering_loss``."""
+        """Return the terms ``i2t``, ``t2i`` and ``ordering_loss``."""
         scores, positives = self.scores(image, text), batch.positives
         of_image, of_text = self._margins(positives, self._descriptiveness(batch, "minmax"))
         how: dict[str, Any] = {"negatives": self.mining, "reduction": self.reduction}

@@ -98,7 +98,7 @@ class HREM(Objective):
             )
 
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
-        """Return terms ``triplet``, ``enhanced``, ``cross`` and ``kl``."""
+        """Return the terms ``triplet``, ``enhanced``, ``cross`` and ``kl``."""
         # Layers and relevance would be taken to half precision by an autocast around this.
         with torch.autocast(image.mean.device.type, enabled=False):
             terms = self.weighted_terms(triplet=lambda: self._triplet_loss(self.scores(image, text), batch))

@@ -87,7 +87,7 @@ class InfoNCE(Objective):
         return self.parameter.exp() if self.kind == "learnable_exp" else self.parameter
 
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
-        """Return terms ``i2t`` and ``t2i``."""
+        """Return the terms ``i2t`` and ``t2i``."""
         logits = self.scale * full_precision(self.scores(image, text))
         further = self.scores_of_negatives(image, batch)
         i2t, t2i = both_ways(

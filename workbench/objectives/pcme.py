@@ -135,7 +135,7 @@ class PCME(Objective):
         return self._log_odds(*self._draw_both(image, text))
 
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
-        """Return terms ``match`` and ``vib``."""
+        """Return the terms ``match`` and ``vib``."""
         drawn = self._draw_both(image, text) if self.variant.drawn else None
         if drawn:  # the bottleneck reads the samples of the scores
             image, text = replace(image, mean=drawn[0].mean(1)), replace(text, mean=drawn[1].mean(1))

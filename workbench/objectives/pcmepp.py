@@ -43,9 +43,7 @@ def pseudo_labels(logits: Tensor, labels: Tensor) -> Tensor:
 
 
 def smooth_labels(labels: Tensor, epsilon: float) -> Tensor:
-    """Return labels moved a little towards each other: 1 becomes ``1 - epsilon`` and 0 becomes
-    ``epsilon``.
-    """
+    """Move labels a little towards each other: 1 becomes ``1 - epsilon`` and 0 becomes ``epsilon``."""
     return labels * (1 - 2 * epsilon) + epsilon
 
 
@@ -105,7 +103,7 @@ class PCMEPP(Objective):
         return score(image.mean, log_var(image), text.mean, log_var(text))
 
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
-        """Return terms ``match``, ``pseudo`` (0 in warm-up epochs) and ``vib``."""
+        """Return the terms ``match``, ``pseudo`` (0 in warm-up epochs) and ``vib``."""
         logits = self.scale * full_precision(self.scores(image, text)) + self.shift
         labels = smooth_labels(batch.targets.to(logits.dtype), self.label_smoothing)
         return self.weighted_terms(
@@ -115,7 +113,7 @@ class PCMEPP(Objective):
         )
 
     def _pseudo_loss(self, logits: Tensor, labels: Tensor) -> Tensor:
-        """Return matching with the pseudo-positives of both directions."""
+        """Compute the matching loss with the pseudo-positives of both directions."""
         if self.warming:
             return logits.new_zeros(())
         of_rows, of_columns = pseudo_labels(logits, labels), pseudo_labels(logits.T, labels.T)

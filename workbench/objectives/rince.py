@@ -73,7 +73,7 @@ class RINCE(Objective):
         return self.ranking.sources()
 
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
-        """Return terms ``i2t`` and ``t2i``."""
+        """Return the terms ``i2t`` and ``t2i``."""
         scores, ranks = self.scores(image, text), self.ranking.take(batch)
         how: dict[str, Any] = {
             "temperatures": self.temperatures,

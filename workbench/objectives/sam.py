@@ -135,7 +135,7 @@ class SAM(Objective):
         return {self.phi: self.phi_options}
 
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
-        """Return terms ``i2t`` and ``t2i`` of the kept triplet, ``semantic_i2t`` and ``semantic_t2i``."""
+        """Return the terms ``i2t`` and ``t2i`` of the kept triplet, ``semantic_i2t`` and ``semantic_t2i``."""
         scores = full_precision(self.scores(image, text))
         terms = {} if self.margin is None else self.triplets(scores, batch.positives, self.margin)
         i2t, t2i = self.semantic(scores, batch)

@@ -68,7 +68,7 @@ class SigLIP(Objective):
         self.shift.fill_(shift)
 
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
-        """Return term ``sigmoid``."""
+        """Return the term ``sigmoid``."""
         scores, targets = self.scores(image, text), batch.targets
         if (further := self.scores_of_negatives(image, batch)) is not None:
             scores = torch.cat([scores, further], dim=1)

@@ -74,7 +74,7 @@ class ThreeRanks(Objective):
         return self.ranking.sources()
 
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
-        """Return terms ``right`` and ``own``."""
+        """Return the terms ``right`` and ``own``."""
         scores, ranks = full_precision(self.scores(image, text)), self.ranking.take(batch)
         first, second = self.log_scales.exp()
         own, wrong = ranks == ANNOTATED, ranks == NEGATIVE

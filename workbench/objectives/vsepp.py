@@ -55,7 +55,7 @@ class VSEPP(Objective):
         return "all" if self.negatives == "sum" else super().mining
 
     def forward(self, image: Embedding, text: Embedding, batch: Batch) -> dict[str, Tensor]:
-        """Return terms ``i2t`` and ``t2i``."""
+        """Return the terms ``i2t`` and ``t2i``."""
         scores, further = self.scores(image, text), self.scores_of_negatives(image, batch)
         return self.triplets(scores, batch.positives, self.margin, self.reduction, negatives=further)
 

@@ -189,8 +189,8 @@ class Judgements:
         )
 
     def symmetrise(self) -> "Judgements":
-        """Return judgements of pairs of one kind, each pair in both directions; of two ratings of a pair the
-        larger one counts.
+        """Make judgements of pairs of one kind hold in both directions; of two ratings of a pair the larger
+        one counts.
 
         Raises:
             ValueError: the shape is not square.

@@ -356,7 +356,7 @@ def build(
     objective: Objective | None = None,
     pretrained: bool = False,
 ) -> TrainedModel:
-    """Return encoders, objective and signal makers of a config.
+    """Build encoders, objective and signal makers of a config.
 
     Args:
         config: complete, see ``resolve``.

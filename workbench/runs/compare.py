@@ -318,7 +318,7 @@ def compare(
     by: str | Sequence[str] = (),
     gallery: Gallery = "whole",
 ) -> Comparison:
-    """Return results of one data set in one table, with the paired difference of each from the first.
+    """Compare results of one data set in one table, with the paired difference of each from the first.
 
     Args:
         results: of ``evaluate``, ``train`` or ``open_runs``; or run folders.

@@ -61,7 +61,7 @@ class NotMeasuredError(ValueError):
 def validate(
     model: TrainedModel, source: Source, select: str, metrics: Sequence[str] = ()
 ) -> dict[str, float]:
-    """Return RSUM on the validation split, in [0, 6], and the number by which the best epoch is chosen.
+    """Compute RSUM on the validation split, in [0, 6], and the number by which the best epoch is chosen.
 
     Args:
         model: encoders and objective, as they are.

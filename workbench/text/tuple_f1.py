@@ -64,7 +64,7 @@ class TupleScore:
 def tuple_f1(
     candidate: SceneGraph, references: Sequence[SceneGraph], synonyms: Synonyms | None = None
 ) -> float:
-    """Return F1 of a candidate's tuples against the union of the references' tuples, in [0, 1].
+    """Compute F1 of a candidate's tuples against the union of the references' tuples, in [0, 1].
 
     Args:
         candidate: graph of one caption.

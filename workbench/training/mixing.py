@@ -88,13 +88,13 @@ def draw_mixture(captions: Rows, images: int, *, share: float, seed: int) -> Mix
 
 
 def blend(image: Tensor, partner: Tensor, weight: float) -> Tensor:
-    """Return mixup of two images ``(3, H, W)``; integers are rounded."""
+    """Mix two images by mixup, ``(3, H, W)``; integers are rounded."""
     mixed = weight * image + (1 - weight) * partner
     return mixed if image.is_floating_point() else mixed.round().to(image.dtype)
 
 
 def paste(image: Tensor, partner: Tensor, weight: float, corner: NDArray[np.float64]) -> Tensor:
-    """Return CutMix of two images ``(3, H, W)``: a rectangle of their shape and of area ``1 - weight`` comes
+    """Mix two images by CutMix, ``(3, H, W)``: a rectangle of their shape and of area ``1 - weight`` comes
     from the partner.
     """
     side = np.sqrt(1 - weight)

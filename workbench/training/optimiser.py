@@ -49,7 +49,7 @@ def _parameter_group(parameters: list[nn.Parameter], rate: float, decay: float) 
 
 
 def make_optimiser(groups: Groups, settings: Settings) -> Optimizer:
-    """Return ``"adamw"`` or ``"adam"`` (PyTorch), or ``"adamp"`` (timm)."""
+    """Make ``"adamw"`` or ``"adam"`` (PyTorch), or ``"adamp"`` (timm)."""
     if settings.optimizer == "adamp":
         from timm.optim.adamp import AdamP
 

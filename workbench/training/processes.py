@@ -125,7 +125,7 @@ def check_machine(device: str, tracker: str = "") -> None:
 
 
 def make_accelerator(settings: Settings, folder: Path | None) -> Accelerator:
-    """Return device, precision and tracker of the settings.
+    """Make the accelerator, with device, precision and tracker of the settings.
 
     Args:
         settings: how to train.

@@ -161,5 +161,5 @@ def _require_comparison(compared: Any) -> None:
 
 
 def _only_a_title(title: str) -> go.Figure:
-    """Return a figure that says why there is nothing to draw."""
+    """Draw a figure that says why there is nothing to draw."""
     return theme.figure(title, height=70).update_xaxes(visible=False).update_yaxes(visible=False)

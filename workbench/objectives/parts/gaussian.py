@@ -28,7 +28,7 @@ def both_bottlenecks(image: Embedding, text: Embedding, reduction: Reduction) ->
 
 
 def matching_loss(logits: Tensor, labels: Tensor, reduction: Reduction = "mean") -> Tensor:
-    """Return binary cross-entropy of all pairs, PCME++ Eq. 2: log odds ``(I, T)`` against labels in [0,
+    """Compute the binary cross-entropy of all pairs, PCME++ Eq. 2: log odds ``(I, T)`` against labels in [0,
     1].
     """
     logits = full_precision(logits)

@@ -190,7 +190,7 @@ def thresholds(chance: Tensor, counted: Tensor, beta: Tensor) -> Tensor:
 
 
 def _is_among_largest(values: Tensor, count: int) -> Tensor:
-    """Return true for what is among the ``count`` largest of its row and of its column."""
+    """Return whether each value is among the ``count`` largest of its row and of its column."""
     if count == 0:
         return torch.zeros_like(values, dtype=torch.bool)
     rows, columns = (side.topk(count, dim=1).values[:, -1:] for side in (values, values.T))

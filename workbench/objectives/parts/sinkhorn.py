@@ -41,7 +41,8 @@ class Alignment:
 
 @torch.no_grad()
 def sinkhorn(scores: Tensor, *, epsilon: float, iterations: int) -> Tensor:
-    """Return soft assignment of samples to prototypes that uses all prototypes alike; no gradient passes.
+    """Compute the soft assignment of samples to prototypes that uses all prototypes alike; no gradient
+    passes.
 
     Args:
         scores: ``(B, k)`` of samples and prototypes.
@@ -99,7 +100,7 @@ class Prototypes(nn.Module):
         return cosines.softmax(dim=1) if self.alignment.form == "printed" else cosines
 
     def forward(self, image: Tensor, text: Tensor) -> Tensor:
-        """Return swapped prediction: each side of a pair predicts the assignment of the other.
+        """Compute the swapped prediction: each side of a pair predicts the assignment of the other.
 
         Args:
             image: ``(B, D)`` unit vectors.

@@ -321,8 +321,8 @@ class Grader:
         return text.load(self.name).fit(*pool).transform(*pool)
 
     def _grades(self, kind: str, row: int, seeks: Seeks, rows: Rows) -> NDArray[np.float32]:
-        """Return NaN where nobody judged; within one kind by the judgements of pairs of that kind, where the
-        data have them.
+        """Return the grades of rows, NaN where nobody judged; within one kind by the judgements of pairs of
+        that kind, where the data have them.
         """
         if (kind, seeks) == ("caption", "images"):
             return np.asarray(self.relevance.take(rows, np.array([row]))[:, 0])

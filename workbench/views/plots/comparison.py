@@ -34,7 +34,7 @@ APART = {
 
 
 def differences(table: pd.DataFrame, *, against: str, links: bool = False) -> go.Figure:
-    """Return one panel a number: the difference of every run from the run ``against``, with its interval and
+    """Draw one panel a number: the difference of every run from the run ``against``, with its interval and
     the verdict.
 
     Args:
@@ -113,7 +113,7 @@ def _write_values(fig: go.Figure, table: pd.DataFrame, row: int) -> None:
 
 
 def learning_curves(histories: Mapping[str, Sequence[Mapping[str, float]]]) -> go.Figure:
-    """Return validation RSUM of all runs by epoch, and each loss as a share of its first epoch's, where a run
+    """Draw validation RSUM of all runs by epoch, and each loss as a share of its first epoch's, where a run
     has two or more of them. Losses of different objectives have different units; only their course compares.
 
     Args:

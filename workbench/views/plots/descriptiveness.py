@@ -43,7 +43,7 @@ def word_bars(
     values: Sequence[float] | None = None,
     image: Image.Image | None = None,
 ) -> go.Figure:
-    """Return one bar a caption, made of its words: the wider and the darker, the more a word adds.
+    """Draw one bar a caption, made of its words: the wider and the darker, the more a word adds.
 
     Args:
         captions: ``(n,)`` texts, drawn from top to bottom.
@@ -118,7 +118,7 @@ def distributions(
     items: str = "captions",
     bins: int | Array = 40,
 ) -> go.Figure:
-    """Return one panel a scorer, in it one outline of a histogram a split, over common bins.
+    """Draw one panel a scorer, in it one outline of a histogram a split, over common bins.
 
     Args:
         by_scorer: scorer -> split -> ``(T,)`` descriptiveness; or run -> kind of pair -> distances.
@@ -136,7 +136,7 @@ def distributions(
 
 
 def medians_by_length(by_scorer: Mapping[str, Array], length: Array, *, title: str, y: str) -> go.Figure:
-    """Return one panel a scorer: the median by number of words, and the band that holds nine captions of ten;
+    """Draw one panel a scorer: the median by number of words, and the band that holds nine captions of ten;
     ``by_scorer`` and ``length`` have one value a caption.
     """
     correlations = []

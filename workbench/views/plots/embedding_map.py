@@ -197,7 +197,7 @@ def side_by_side(
     thumbnails: Mapping[int, Image.Image] | None = None,
     height: int = 460,
 ) -> go.Figure:
-    """Return one panel a map of the same items.
+    """Draw one panel a map of the same items.
 
     Args:
         maps: name -> ``(N, 2)`` places.
@@ -232,7 +232,7 @@ def moves_between(
     names: tuple[str, str],
     thumbnails: Mapping[int, Image.Image] | None = None,
 ) -> go.Figure:
-    """Return where items lay on one map and lie on another that was laid on it; all others are faint.
+    """Draw where items lay on one map and lie on another that was laid on it; all others are faint.
 
     Args:
         first: ``(N, 2)`` places on the first map.
@@ -259,7 +259,7 @@ def moves_between(
 
 
 def gap_profiles(by_run: Mapping[str, tuple[Array, Array]]) -> go.Figure:
-    """Return one panel a run: places ``(I,)`` of the images and ``(T,)`` of the captions along the line from
+    """Draw one panel a run: places ``(I,)`` of the images and ``(T,)`` of the captions along the line from
     the captions' centre to that of the images; 0 = half way.
     """
     gaps = []
@@ -273,7 +273,7 @@ def gap_profiles(by_run: Mapping[str, tuple[Array, Array]]) -> go.Figure:
 
 
 def hubness(by_run: Mapping[str, tuple[Array, Array]], *, k: int) -> go.Figure:
-    """Return in how many result lists of length ``k`` each item stands, the most frequent first: the steeper
+    """Draw in how many result lists of length ``k`` each item stands, the most frequent first: the steeper
     the start, the stronger the hubs. ``by_run``: run -> counts ``(I,)`` of the images and ``(T,)`` of the
     captions.
     """

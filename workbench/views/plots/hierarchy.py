@@ -47,8 +47,8 @@ BY_LEVEL = "_R_level"
 def histogram_by_level(
     by_name: Mapping[str, Array], level: Array, *, title: str, x: str, bins: int = 40
 ) -> go.Figure:
-    """Return one panel a name, in it one outline of a histogram for each level, over common bins: the share
-    of the level's captions. Dotted lines stand at the medians.
+    """Draw one panel a name, in it one outline of a histogram for each level, over common bins: the share of
+    the level's captions. Dotted lines stand at the medians.
 
     Args:
         by_name: heading of the panel -> ``(T,)`` a number of each caption, e.g. the distance from its image.
@@ -74,7 +74,7 @@ def histogram_by_level(
 
 
 def boxes_by_level(by_name: Mapping[str, Array], level: Array, *, title: str, y: str) -> go.Figure:
-    """Return one panel a name, in it one box a level: median, quartiles, and whiskers that leave out 5 % on
+    """Draw one panel a name, in it one box a level: median, quartiles, and whiskers that leave out 5 % on
     either side; for the arguments see ``histogram_by_level``.
     """
     fig = panel_figure(list(by_name), title, "level, 1 = most generic", y)
@@ -96,8 +96,8 @@ def boxes_by_level(by_name: Mapping[str, Array], level: Array, *, title: str, y:
 
 
 def recall_by_level(measurements: Mapping[str, Sequence[Measurement]]) -> go.Figure:
-    """Return the share of chains whose text of a level was retrieved: one panel a protocol, one group of bars
-    a level, one bar a run. ``measurements``: by run, of which those with keys like
+    """Draw the share of chains whose text of a level was retrieved: one panel a protocol, one group of bars a
+    level, one bar a run. ``measurements``: by run, of which those with keys like
     ``"hierarcaps_radius_R_level@1"`` are drawn.
     """
     rows = []
@@ -129,7 +129,7 @@ def _level_row(run: str, number: Measurement) -> dict[str, Any]:
 def share_by_value(
     answered: Mapping[str, Array], values: Array, *, title: str, x: str, y: str, groups: int = 8
 ) -> go.Figure:
-    """Return the share of captions that were answered, from the lowest value to the highest, one line a
+    """Draw the share of captions that were answered, from the lowest value to the highest, one line a
     judgement.
 
     Args:
@@ -193,7 +193,7 @@ class Path:
 
 
 def traversal(paths: Sequence[Path], *, levels: Sequence[int] = (1, 2, 3, 4)) -> go.Figure:
-    """Return the path from each image to the root, drawn downwards.
+    """Draw the path from each image to the root, drawn downwards.
 
     Filled dots are texts of the image's own chain, in the colour of their level; hollow diamonds are texts of
     other images that are true of this one, hollow dots those that are not.

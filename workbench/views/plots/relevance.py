@@ -54,7 +54,7 @@ def recall_by_m(
     k: int,
     about: str = "",
 ) -> go.Figure:
-    """Return semantic Recall as the relevant set grows, beside binary recall, which does not know of m; one
+    """Draw semantic Recall as the relevant set grows, beside binary recall, which does not know of m; one
     panel a direction (SAM, Fig. 3).
 
     Args:
@@ -99,7 +99,7 @@ def recall_by_m(
 
 
 def labels_against_truth(own: pd.DataFrame, true: pd.DataFrame) -> go.Figure:
-    """Return each metric by the labels and by the truth, joined by a line, one panel a direction; both tables
+    """Draw each metric by the labels and by the truth, joined by a line, one panel a direction; both tables
     are ``(metrics, models)`` and indexed by keys like ``i2t/R@1``.
     """
     apart = (true - own).abs().max(axis=1)
@@ -158,7 +158,7 @@ def _metric_title(key: str) -> str:
 
 
 def agreement(orders: pd.DataFrame, *, truth: str, models: int = 0) -> go.Figure:
-    """Return how well each metric puts the models into the truth's order: Kendall tau with its interval, one
+    """Draw how well each metric puts the models into the truth's order: Kendall tau with its interval, one
     panel a direction.
 
     Args:
@@ -192,8 +192,8 @@ def agreement(orders: pd.DataFrame, *, truth: str, models: int = 0) -> go.Figure
 
 
 def differences(pairs: pd.DataFrame, *, truth: str) -> go.Figure:
-    """Return differences between neighbours in the truth's order, by each metric with its interval; one panel
-    a pair. A metric whose whole interval lies left of 0 contradicts the truth and is drawn in orange.
+    """Draw differences between neighbours in the truth's order, by each metric with its interval; one panel a
+    pair. A metric whose whole interval lies left of 0 contradicts the truth and is drawn in orange.
 
     Args:
         pairs: as ``relevance_audit.agreement.order_differences`` gives it, of one direction.
@@ -236,7 +236,7 @@ def correlations(
     key: str = "pearson",
     without: str = "[without own]",
 ) -> go.Figure:
-    """Return how well several measures agree with graded judgements: a dot with its interval, over all pairs
+    """Draw how well several measures agree with graded judgements: a dot with its interval, over all pairs
     and without own pairs.
 
     Args:
@@ -267,7 +267,7 @@ def _both_values(row: Any, x: str, y: str) -> str:
 
 
 def two_verdicts(points: pd.DataFrame, *, title: str, x: str, y: str, line: float | None = None) -> go.Figure:
-    """Return every model as a point: across what the labels say of it, up what the truth says, intervals as
+    """Draw every model as a point: across what the labels say of it, up what the truth says, intervals as
     bars.
 
     Args:

@@ -156,7 +156,7 @@ IMAGE = 190.0
 
 
 def draw(graph: SceneGraph, *, caption: str = "", title: str = "Scene graph", limit: int = 12) -> go.Figure:
-    """Return one graph: objects in a row, attributes above them, relations below with an arrow into their
+    """Draw one graph: objects in a row, attributes above them, relations below with an arrow into their
     object. The figure is as wide as the graph needs; hover shows whole words.
 
     Args:
@@ -177,7 +177,7 @@ def draw(graph: SceneGraph, *, caption: str = "", title: str = "Scene graph", li
 def composition(
     graph: SceneGraph, image: Image.Image, caption: str, *, title: str, limit: int = 12
 ) -> go.Figure:
-    """Return an image, what is matched with it, and the graph behind: the caption as a whole, and each of the
+    """Draw an image, what is matched with it, and the graph behind: the caption as a whole, and each of the
     first ``limit`` objects with its attributes.
 
     Source: after Figure 1 of Pham et al., "Composing Object Relations and Attributes for Image-Text
@@ -218,7 +218,7 @@ def composition(
 def statement_comparison(
     left: SceneGraph, right: SceneGraph, *, names: tuple[str, str], score: float
 ) -> go.Figure:
-    """Return the statements of two graphs: what only the first makes, what both make, what only the second
+    """Draw the statements of two graphs: what only the first makes, what both make, what only the second
     makes; ``names`` says what they are called, ``score`` is their tuple F1.
     """
     first = left.tuples()
@@ -266,9 +266,7 @@ def _write_statement(fig: go.Figure, statement: tuple[str, ...], column: int, ro
 
 
 def graph_sizes(graphs: Sequence[SceneGraph]) -> go.Figure:
-    """Return how many objects, attributes and relations a caption has: one panel each, the means in the
-    title.
-    """
+    """Draw how many objects, attributes and relations a caption has: a panel each, the means in the title."""
     counts = {}
     for part in PARTS:
         counts[part] = np.array([len(getattr(graph, part)) for graph in graphs])
@@ -293,8 +291,8 @@ def graph_sizes(graphs: Sequence[SceneGraph]) -> go.Figure:
 
 
 def most_frequent_words(graphs: Sequence[SceneGraph], k: int = 12) -> go.Figure:
-    """Return the ``k`` most frequent objects, attributes and relations: the number of captions that have
-    each; equal numbers in alphabetical order.
+    """Draw the ``k`` most frequent objects, attributes and relations: the number of captions that have each;
+    equal numbers in alphabetical order.
     """
     fig = panel_figure(list(PARTS), "Most frequent", "captions", "", shared=False, spacing=0.14)
     for column, kind in enumerate(KINDS, 1):
@@ -318,7 +316,7 @@ def most_frequent_words(graphs: Sequence[SceneGraph], k: int = 12) -> go.Figure:
 
 
 def agreement(figures: Mapping[str, Sequence[float]], bars: Mapping[str, float], *, title: str) -> go.Figure:
-    """Return precision (P), recall (R) and F1 by part of the graph; a line marks what F1 is to reach.
+    """Draw precision (P), recall (R) and F1 by part of the graph; a line marks what F1 is to reach.
 
     Args:
         figures: part -> ``(precision, recall, F1)`` in [0, 1].

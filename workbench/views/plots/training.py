@@ -24,9 +24,9 @@ LOOK: dict[str, Any] = {"mode": "lines+markers", "marker": {"size": 7}}
 def curves(
     history: Sequence[Mapping[str, float]], *, select: str = "rsum", kept: Sequence[int] = ()
 ) -> go.Figure:
-    """Return the weighted terms of the loss, which add up to it, and the validation, epoch by epoch: the
-    terms at the left, bars where one epoch was trained; then the RSUM (of 600), and what chose the epoch,
-    where that is another number.
+    """Draw the weighted terms of the loss, which add up to it, and the validation, epoch by epoch: the terms
+    at the left, bars where one epoch was trained; then the RSUM (of 600), and what chose the epoch, where
+    that is another number.
 
     Args:
         history: one mapping an epoch, as ``fit`` returns it: ``epoch``, every term, ``loss``, ``val/...``,
@@ -101,8 +101,8 @@ def _share_label(share: float) -> str:
 
 
 def first_answers(own: Mapping[str, float], true: Mapping[str, float]) -> go.Figure:
-    """Return what the best scored item is: the query's own, another one that is truly relevant, or a wrong
-    one; for the arguments see ``first_answer_shares``.
+    """Draw what the best scored item is: the query's own, another one that is truly relevant, or a wrong one;
+    for the arguments see ``first_answer_shares``.
     """
     shares = [f"{format_value(share)} % from {way}" for way, share in true.items() if "," not in way]
     title = f"First answers that are true: {join_words(shares)}"
