@@ -69,6 +69,8 @@ def _error_lists(table: Any, limit: int) -> list[str]:
     """Return the errors as tables with a heading each, and how many queries there are of each kind."""
     lines = []
     for way, counts in table.attrs["queries"].items():
+        if not counts["queries"]:
+            continue  # nothing of this direction is in the slice
         known = {**counts["right"], **{name: counts[name] for name in ("both", "none") if name in counts}}
         parts = [f"in {name}: {format_number(count, 0)}" for name, count in known.items()]
         total = format_count(counts["queries"], QUERIES[way])
