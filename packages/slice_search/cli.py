@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -33,6 +33,13 @@ Rule = Annotated[
 Minimum = Annotated[int, typer.Option(min=2, help="Images of a slice, and of its rest, at least.")]
 Most = Annotated[int, typer.Option(min=1, help="Slices to report at most.")]
 Pairs = Annotated[bool, typer.Option(help="Search slices of two conditions too.")]
+Clusters = Annotated[
+    int, typer.Option(min=0, help="Search so many clusters of the embedding space instead; 0 makes none.")
+]
+Save = Annotated[
+    str,
+    typer.Option(metavar="NAME", help="Save the slices, for --by slice:NAME-1 elsewhere."),
+]
 Kinds = Annotated[bool, typer.Option("--kinds", help="Count wrong first answers by what they lack.")]
 Explore = Annotated[
     Path | None,
@@ -50,6 +57,8 @@ def slices(  # noqa: PLR0913 - typer reads the options from the signature
     minimum: Minimum = 20,
     most: Most = 10,
     pairs: Pairs = True,
+    clusters: Clusters = 0,
+    save: Save = "",
     kinds: Kinds = False,
     page: Page = None,
     explorer: Explore = None,
@@ -68,11 +77,12 @@ def slices(  # noqa: PLR0913 - typer reads the options from the signature
         for file in filter(None, (page, explorer)):
             require_writable(file.parent)
         opened = wb.open_runs([str(store.find(text, root).folder) for text in run])
-        report = find_slices(
-            *opened, key=number, by=by or (), rule=rule, minimum=minimum, most=most, pairs=pairs
-        )
+        how: dict[str, Any] = {"rule": rule, "minimum": minimum, "most": most, "pairs": pairs}
+        report = find_slices(*opened, key=number, by=by or (), clusters=clusters, **how)
         errors = error_kinds(opened, report.direction) if kinds else None
         lines = _lines(report, errors)
+        labels = _save_slices(report, save) if save else _labels(report)
+        lines += _lines_of_next(run, labels)
         lines += _write_pages(page, explorer, report, errors)
     emit(_as_json(report, errors), as_json, lines)
 
@@ -87,6 +97,31 @@ def _lines(report: "SliceReport", errors: "ErrorKinds | None") -> list[str]:
         table = kinds_table(errors)
         lines += ["", *align_columns([table["heads"], *table["rows"]]), table["says"]]
     return lines
+
+
+def _labels(report: "SliceReport") -> list[str]:
+    """Return by which labels other commands read the slices."""
+    return [part.label for part in report.findings.slices] if report.named else []
+
+
+def _save_slices(report: "SliceReport", name: str) -> list[str]:
+    """Save the slices as ``NAME-1`` and so on, and return their labels."""
+    from workbench.runs.saved_slices import PREFIX, save_slice
+
+    labels = []
+    for number, part in enumerate(report.findings.slices, 1):
+        rows = part.mask.nonzero()[0].tolist()
+        about = f"{report.describe(part)}; {report.title}"
+        save_slice(report.split, f"{name}-{number}", rows, direction=report.direction, about=about)
+        labels.append(f"{PREFIX}{name}-{number}=yes")
+    return labels
+
+
+def _lines_of_next(run: list[str], labels: list[str]) -> list[str]:
+    """Return the command that lists the queries of the first slice."""
+    if not labels:
+        return []
+    return [f'workbench errors {" ".join(run)} --where "{labels[0]}" lists the queries behind a slice']
 
 
 def _write_pages(

@@ -36,8 +36,9 @@ def write_page(report: SliceReport, kinds: ErrorKinds | None = None, *, explorer
         bar = {name: _place(getattr(part, name), ends) for name in ("low", "effect", "high")}
         numbers = dict(zip(("label", "effect", "mean", "rest", "queries", "images", "p"), texts[number]))
         shown = {"bar": bar, "worse": _is_worse(report, part), "typical": _typical_rows(report, part)}
-        address = explorer + report.selection(part).fragment if explorer else ""
-        parts.append(numbers | shown | {"address": address, "command": explore_command(report, part)})
+        address = explorer + report.selection(part).fragment if explorer and report.named else ""
+        command = explore_command(report, part) if report.named else ""
+        parts.append(numbers | shown | {"address": address, "command": command})
     return fill_template(
         TEMPLATE,
         title=report.title,
@@ -62,7 +63,7 @@ def write_explorer(report: SliceReport, file: Path) -> Path:
     questions: dict[int, Question] = {}
     conditions: list[str] = []
     for part in report.findings.slices:
-        conditions += part.conditions
+        conditions += part.conditions if report.named else ()
         for row in report.typical_queries(part).tolist():
             questions[row] = question_of(report.split, report.direction, row)
     explorer = Explorer(report.runs)

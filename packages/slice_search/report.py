@@ -9,26 +9,29 @@ import numpy as np
 import pandas as pd
 
 from slice_search.candidates import MINIMUM, candidates_of, frequent_words
+from slice_search.clusters import cluster_slices
 from slice_search.contrasts import Rule
 from slice_search.search import LEVEL, MOST, RULES, Findings, Slice, search_slices
 from workbench.english import join_words
 from workbench.formatting import format_count, format_interval, format_number, format_p_value, format_value
 from workbench.metrics.blocks import best_items, by_rows
-from workbench.records import Field, Measurement, MetricKey, Rows, Split, Values, require
+from workbench.records import Array, Field, Measurement, MetricKey, Rows, Split, Values, require
 from workbench.runs import compare
 from workbench.runs.conditions import rows_of_queries
 from workbench.runs.fields import AllFields, usual_fields
 from workbench.runs.opening import open_results, share_split
 from workbench.runs.result import Result
 from workbench.runs.saved_slices import slices_with_queries
+from workbench.runs.scores import SavedScores
 from workbench.runs.selection import Selection
 from workbench.runs.ways import WAYS, Way
 
 KEY = str(MetricKey("R", "t2i", k=1))
 TYPICAL = 3
 # in labels of clusters of an embedding space, and how many words describe one
-CLUSTER = "_cluster="
+CLUSTER = "cluster="
 WORDS = 5
+ABOUT_CLUSTERS = "; clusters were made on half of the images, and compared on the others"
 HEADS = ("slice", "effect", "in the slice", "in the rest", "queries", "images", "p, adjusted")
 
 
@@ -42,6 +45,8 @@ class SliceReport:
         values: ``(Q,)`` its values by query, or differences.
         findings: what the search reports.
         about: how many slices were searched.
+        named: whether the labels of slices say what their queries have in common, and not which cluster of
+            the embedding space they are.
     """
 
     runs: Sequence[Result]
@@ -49,6 +54,7 @@ class SliceReport:
     values: Values
     findings: Findings
     about: str
+    named: bool = True
 
     @property
     def split(self) -> Split:
@@ -179,6 +185,7 @@ def find_slices(
     minimum: int = MINIMUM,
     most: int = MOST,
     pairs: bool = True,
+    clusters: int = 0,
 ) -> SliceReport:
     """Find the slices on which one model is worse than on the rest, or on which two models differ most.
 
@@ -191,10 +198,13 @@ def find_slices(
         minimum: images that a slice and its rest have at least.
         most: slices that are reported at most.
         pairs: also search slices of two conditions.
+        clusters: search so many clusters of the embedding space of the first result instead, see
+            ``cluster_slices``; 0 = none.
 
     Raises:
         KeyError: no such field or number.
-        ValueError: not one or two results, results of other data, or a number of both directions.
+        ValueError: not one or two results, results of other data, a number of both directions, or clusters of
+            a result without vectors.
     """
     runs: list[Result] = []
     for result in results:
@@ -207,15 +217,34 @@ def find_slices(
     require(parsed.direction in WAYS and parsed.folds == 1, wanted)
     measurement, values = _values(runs, key)
     split = runs[0].split
-    fields = fields_to_search(runs[0], by)
-    candidates = candidates_of(split, parsed.direction, fields=fields, by=by, minimum=minimum, pairs=pairs)
+    image_rows = rows_of_queries(split, parsed.direction)
+    if clusters:
+        require(not by, "clusters have no fields; leave out what to search, or the clusters")
+        vectors = _vectors_of_queries(runs[0], parsed.direction)
+        candidates, tested = cluster_slices(vectors, values, image_rows, count=clusters, minimum=minimum)
+        values = np.where(tested, values, np.nan)
+    else:
+        fields = fields_to_search(runs[0], by)
+        candidates = candidates_of(
+            split, parsed.direction, fields=fields, by=by, minimum=minimum, pairs=pairs
+        )
     require(candidates.labels, _nothing_to_search(split, minimum))
     worse = 0
     if len(runs) == 1:
         worse = 1 if measurement.smaller_is_better else -1
-    image_rows = rows_of_queries(split, parsed.direction)
     findings = search_slices(values, image_rows, candidates, worse=worse, rule=rule, level=LEVEL, most=most)
-    return SliceReport(runs, measurement, values, findings, candidates.about())
+    about = candidates.about() + ABOUT_CLUSTERS * bool(clusters)
+    return SliceReport(runs, measurement, values, findings, about, named=not clusters)
+
+
+def _vectors_of_queries(run: Result, direction: str) -> Array:
+    """Return ``(Q, D)`` vectors of the queries of a direction, a caption's with that of its image behind."""
+    reason = f"{run.name} has no vectors, which clusters are made of; leave them out, or evaluate a model"
+    require(not isinstance(run.model, SavedScores), reason)
+    images = run.image.mean.numpy()
+    if direction.startswith("i"):
+        return images
+    return np.concatenate([run.text.mean.numpy(), images[run.split.own]], axis=1)
 
 
 def _values(runs: Sequence[Result], key: str) -> tuple[Measurement, Values]:
