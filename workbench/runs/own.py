@@ -14,6 +14,7 @@ from PIL import Image
 from torch import Tensor, nn
 
 from workbench import devices
+from workbench.assets import text_models
 from workbench.data.images import read_image
 from workbench.io.ahead import in_threads, read_ahead
 from workbench.metrics.blocks import by_rows
@@ -72,11 +73,13 @@ class Encodes(Protocol):
 class Adapter(nn.Module):
     """A model of another library that encodes images and texts, and knows where it cuts a text.
 
-    ``longest`` is the most tokens of a text, 0 where that is not known; ``scorer`` how several vectors an
-    item are compared, ``None`` where there is one.
+    ``longest`` is the most tokens of a text, 0 where that is not known, and ``tokenizer`` that of
+    transformers which counts them; ``scorer`` is how several vectors an item are compared, ``None`` where
+    there is one.
     """
 
     longest: int = 0
+    tokenizer: Any = None
     scorer: Scorer | None = None
 
     def encode_image(self, images: Sequence[Image.Image]) -> Any:
@@ -89,7 +92,8 @@ class Adapter(nn.Module):
 
     def count_truncated(self, texts: Sequence[str]) -> int:
         """Count the texts that are longer than ``longest`` tokens."""
-        return 0
+        counts = self.longest and self.tokenizer is not None
+        return text_models.count_longer(self.tokenizer, texts, self.longest) if counts else 0
 
 
 def is_object_model(value: Any) -> bool:

@@ -167,20 +167,19 @@ def read_pairs(source: Any, form: Form) -> list[tuple[str, pd.DataFrame]]:
         content = content.to_pandas()
     elif not isinstance(content, Mapping | pd.DataFrame) and hasattr(content, "to_dict"):
         content = content.to_dict()  # of ranx
-    if isinstance(content, Mapping) and content and set(content) <= {*WAYS}:
-        return [
-            (way, _check_pairs(_pairs_of_mapping(part, name, form), name, form))
-            for way, part in content.items()
-        ]
+    tables: dict[str, pd.DataFrame] = {}
     if isinstance(content, Mapping):
-        return [("", _check_pairs(_pairs_of_mapping(content, name, form), name, form))]
-    if not isinstance(content, pd.DataFrame):
+        by_way = bool(content) and set(content) <= {*WAYS}
+        for way, part in content.items() if by_way else [("", content)]:
+            tables[way] = _pairs_of_mapping(part, name, form)
+    elif isinstance(content, pd.DataFrame):
+        table = _pairs_of_table(content, name)
+        tables = {"": table}
+        if "direction" in table:
+            tables = {str(way): part for way, part in table.groupby("direction", observed=True)}
+    else:
         raise TypeError(f"{class_of(content)} holds no {form.what}; give a file, a mapping or a table")
-    table = _pairs_of_table(content, name)
-    if "direction" not in table:
-        return [("", _check_pairs(table, name, form))]
-    parts = table.groupby("direction", sort=True, observed=True)
-    return [(str(way), _check_pairs(part.reset_index(drop=True), name, form)) for way, part in parts]
+    return [(way, _check_pairs(table.reset_index(drop=True), name, form)) for way, table in tables.items()]
 
 
 def _read_content(file: Path, form: Form) -> Any:

@@ -206,13 +206,9 @@ def _ids_by_side(
     if rows or columns:
         for what, axis, own in (("rows", 0, rows), ("columns", 1, columns)):
             require(len(own) in (0, size[axis]), f"{name}: {len(own)} ids for {size[axis]} {what}")
-        turned = _share_of_known_ids(rows, split, "caption_ids") + _share_of_known_ids(
-            columns, split, "image_ids"
-        )
-        straight = _share_of_known_ids(rows, split, "image_ids") + _share_of_known_ids(
-            columns, split, "caption_ids"
-        )
-        return (True, (columns, rows)) if turned > straight else (False, (rows, columns))
+        straight, turned = (rows, columns), (columns, rows)
+        is_turned = _share_of_known_ids(turned, split) > _share_of_known_ids(straight, split)
+        return is_turned, turned if is_turned else straight
     # ids of both sides say which way the matrix stands, the number of one side does not
     lengths = len(images), len(captions)
     turned_lengths = all(lengths) and lengths == (size[1], size[0]) and lengths != size
@@ -226,10 +222,10 @@ def _ids_by_side(
     return turned_lengths, (images, captions)
 
 
-def _share_of_known_ids(ids: Sequence[str], split: Split | None, side: str) -> float:
-    """Return which share of some ids a side of the data has."""
-    known = set(getattr(split, side)) if split else set[str]()
-    return sum(name in known for name in ids) / max(len(ids), 1)
+def _share_of_known_ids(sides: Sides, split: Split | None) -> float:
+    """Return which share of ids of images and of captions the data have, added up."""
+    known = (split.image_ids, split.caption_ids) if split else ((), ())
+    return sum(len({*ids} & {*own}) / max(len(ids), 1) for ids, own in zip(sides, known, strict=True))
 
 
 def _require_shape(values: Array, sides: Sides, split: Split | None, name: str) -> None:

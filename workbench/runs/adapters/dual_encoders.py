@@ -30,7 +30,8 @@ class HuggingFace(Adapter):
         text_models.require_finite(self.named_parameters(), name)
         self.name = name
         positions = text_models.text_positions(self.model)
-        self.longest = text_models.least(self.processor.tokenizer.model_max_length, positions)
+        self.tokenizer = self.processor.tokenizer
+        self.longest = text_models.least(self.tokenizer.model_max_length, positions)
         # SigLIP has seen texts of one length alone
         self.padding = "max_length" if "siglip" in self.model.config.model_type else True
 
@@ -44,10 +45,6 @@ class HuggingFace(Adapter):
         cut = {"truncation": True, "max_length": self.longest} if self.longest else {}
         inputs = self.processor(text=texts, padding=self.padding, return_tensors="pt", **cut)
         return vectors_in(self.model.get_text_features(**inputs.to(self.model.device)))
-
-    def count_truncated(self, texts: Sequence[str]) -> int:
-        """Count the texts that are longer than ``longest`` tokens."""
-        return text_models.count_longer(self.processor.tokenizer, texts, self.longest) if self.longest else 0
 
 
 def vectors_in(output: Any) -> Any:

@@ -8,7 +8,6 @@ from typing import Any
 from PIL import Image
 from torch import Tensor
 
-from workbench.assets import text_models
 from workbench.objectives.parts.maxsim import MaxSim
 from workbench.runs.adapters.shared import open_in_transformers
 from workbench.runs.own import Adapter
@@ -36,7 +35,6 @@ class LateInteraction(Adapter):
     def __init__(self, name: str, kind: str) -> None:
         super().__init__()
         self.model, self.processor = open_in_transformers(kind, name)
-        text_models.require_finite(self.named_parameters(), name)
         self.name = name
 
     def encode_image(self, images: Sequence[Image.Image]) -> list[Tensor]:

@@ -34,11 +34,11 @@ class Matching(Adapter):
     def __init__(self, name: str) -> None:
         super().__init__()
         self.model, self.processor = open_in_transformers(self.kind, name)
-        text_models.require_finite(self.named_parameters(), name)
         self.name = Path(name).name
         self.identity = identity(name, self.model, self.kind)
         positions = text_models.text_positions(self.model)
-        self.longest = text_models.least(self.processor.tokenizer.model_max_length, positions)
+        self.tokenizer = self.processor.tokenizer
+        self.longest = text_models.least(self.tokenizer.model_max_length, positions)
 
     def score(self, images: Sequence[Image.Image], texts: Sequence[str]) -> Tensor:
         """Return ``(N,)`` logit of "match" of pairs."""
@@ -48,10 +48,6 @@ class Matching(Adapter):
         seen = torch.ones(states.shape[:-1], dtype=torch.long, device=states.device)
         return self._matching(states, seen, tokens["input_ids"], tokens["attention_mask"])
 
-    def count_truncated(self, texts: Sequence[str]) -> int:
-        """Count the texts that are longer than ``longest`` tokens."""
-        return text_models.count_longer(self.processor.tokenizer, texts, self.longest) if self.longest else 0
-
     def _image_states(self, images: Sequence[Image.Image]) -> Tensor:
         """Return ``(N, P, D)`` states of the image encoder."""
         inputs = self.processor.image_processor(images=list(images), return_tensors="pt")
@@ -60,7 +56,7 @@ class Matching(Adapter):
 
     def _tokens(self, texts: Sequence[str]) -> Any:
         how = {"padding": True, "truncation": True, "return_tensors": "pt"}
-        tokens = self.processor.tokenizer(list(texts), max_length=self.longest or None, **how)
+        tokens = self.tokenizer(list(texts), max_length=self.longest or None, **how)
         return tokens.to(self.model.device)
 
     def _matching(self, states: Tensor, seen: Tensor, ids: Tensor, mask: Tensor) -> Tensor:

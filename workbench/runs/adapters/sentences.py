@@ -32,6 +32,7 @@ class Sentences(Adapter):
             not lacks,
             f"{name} encodes no {'s and no '.join(lacks)}s; {DUAL}",
         )
+        self.tokenizer = getattr(self.model.tokenizer, "tokenizer", self.model.tokenizer)
         positions = text_models.text_positions(self.model)
         self.longest = text_models.least(self.model.max_seq_length, positions)
         if self.longest:
@@ -59,11 +60,6 @@ class Sentences(Adapter):
     def encode_text(self, texts: Sequence[str], side: str = "", prompt: str = "") -> Any:
         """Return ``(N, D)`` vectors, see ``encode_image``."""
         return self.encode_image(texts, side, prompt)
-
-    def count_truncated(self, texts: Sequence[str]) -> int:
-        """Count the texts that are longer than ``longest`` tokens."""
-        tokenizer = getattr(self.model.tokenizer, "tokenizer", self.model.tokenizer)
-        return text_models.count_longer(tokenizer, texts, self.longest) if self.longest else 0
 
 
 def open_in_library(kind: str, name: str) -> Any:

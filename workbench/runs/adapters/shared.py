@@ -12,7 +12,7 @@ DUAL = (
 
 
 def open_in_transformers(kind: str, name: str) -> tuple[Any, Any]:
-    """Open a model of transformers, and its processor.
+    """Open a model of transformers, whose weights are finite, and its processor.
 
     Args:
         kind: class of the model.
@@ -22,7 +22,9 @@ def open_in_transformers(kind: str, name: str) -> tuple[Any, Any]:
         ValueError: as ``text_models.reading_transformers``.
     """
     with text_models.reading_transformers(name):
-        return text_models.load_part(kind, name), text_models.load_part("AutoProcessor", name)
+        model, processor = text_models.load_part(kind, name), text_models.load_part("AutoProcessor", name)
+    text_models.require_finite(model.named_parameters(), name)
+    return model, processor
 
 
 def saved_config(name: str) -> dict[str, Any]:

@@ -11,7 +11,6 @@ import torch
 from PIL import Image
 from torch import Tensor
 
-from workbench.assets import text_models
 from workbench.records import require
 from workbench.registry import options_of
 from workbench.runs.adapters.matching import identity
@@ -44,7 +43,6 @@ class YesNo(Adapter):
             f"{name} holds a {kind}, which takes no questions: its processor has no chat template; give a "
             "vision-language model that is instructed, such as SmolVLM or Qwen-VL",
         )
-        text_models.require_finite(self.named_parameters(), name)
         self.name = Path(name).name
         self.source, self.answers = name, answers
         self._set_prompt(prompt)
