@@ -232,10 +232,15 @@ def _names_with_languages() -> list[str]:
     return [name for name in declaration.names() if declaration.declaration(name).languages]
 
 
-def _load_lengths(data: str, folder: str = "", words: list[int] | None = None) -> Loaded:
-    """Load texts that are cut at several lengths."""
+def _load_lengths(
+    data: str, folder: str = "", words: list[int] | None = None, tokens: list[int] | None = None
+) -> Loaded:
+    """Load texts that are cut at several numbers of words, or of CLIP's tokens."""
     split = wb.load_data(data, **({"root": folder} if folder else {}))
-    splits = variants.cut_captions(split, words or variants.LENGTHS)
+    if tokens:
+        splits = variants.cut_to_tokens(split, tokens)
+    else:
+        splits = variants.cut_captions(split, words or variants.LENGTHS)
     return Loaded((splits, False), list(splits.values()), "long texts")
 
 

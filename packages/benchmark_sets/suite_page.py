@@ -21,6 +21,7 @@ from workbench.records.measurement import contracts_of, measurement_row, unit_of
 from workbench.runs import store
 from workbench.runs.by_query import ByQuery, paired_differences_of
 from workbench.views.pages import fill_template
+from workbench.views.pages.query_links import link_to_queries
 
 TEMPLATE, SCRIPT = (Path(__file__).with_name(name) for name in ("suite.html.j2", "suite.js"))
 PAGE = "suite.html"
@@ -154,12 +155,12 @@ def _cell(cell: Cell | None, label: str, pairs: Pairs, folder: Path) -> dict[str
     if contract is None:
         reason = "no data" if cell.status == "missing" else "failed"
         return empty | {"text": "" if cell.status == "ok" else reason, "hover": cell.error}
-    link = f"{Path(os.path.relpath(cell.folder, folder)).as_posix()}/"
+    queries, _ = link_to_queries(cell.folder, label, folder)
     return {
         "text": measurement_row(label, contract)["value"],
         "order": contract["value"],
         "best": _is_best(cell, label, pairs.get(cell.benchmark, {})),
-        "link": link,
+        "link": queries or f"{Path(os.path.relpath(cell.folder, folder)).as_posix()}/",
         "key": _key(cell, label),
         "hover": "",
     }
@@ -202,9 +203,10 @@ def _contracts(suite: Suite) -> dict[str, dict[str, Any]]:
             }
             for name, value in (contract.get("beside") or {}).items():
                 facts[name] = format_value(value)
-            has_model = (cell.folder / store.KIND).is_file()
             commands = [f"workbench show {place} --all"]
-            commands += [f"workbench explore {place}"] if has_model else []
+            if (cell.folder / store.KIND).is_file():
+                _, queries = link_to_queries(cell.folder, label, suite.folder)
+                commands.append(queries or f"workbench explore {place}")
             shown[_key(cell, label)] = {
                 "title": f"{cell.model} on {cell.benchmark}: {label}",
                 "facts": {name: text for name, text in facts.items() if text},

@@ -230,6 +230,8 @@ def test_the_page_has_a_tab_a_task_and_a_contract_for_each_number(measured):
         "workbench show s/Colours--winoground --all",
         "workbench explore s/Colours--winoground",
     ]
+    recall = data["cells"]["Colours--docci/t2i/R@1"]
+    assert recall["commands"][1].startswith("workbench explore Colours--docci --select ")
     assert 'href="Colours--winoground/"' in text
     assert "https://github.com/arijitray1993/COLA" in text
     assert "no_such_module" in text
