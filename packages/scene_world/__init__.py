@@ -53,7 +53,7 @@ def placements(split: str, rows: Iterable[int], seed: int = 0) -> list[Scene]:
     return [make_scene(Dice(seed, list(SIZES).index(split), row, _SCENE)) for row in rows]
 
 
-@loader(positives=("own", "exact", "graded"), training=SHARE)
+@loader(positives=("own", "exact", "graded"), unjudged={"texts": "swaps"}, training=SHARE)
 def load(
     split: Literal["train", "val", "test"] = "train",
     size: Natural | None = None,

@@ -60,8 +60,9 @@ def test_runs_of_one_split_stand_in_one_table_the_best_first(tmp_path):
     assert "scenes/test: 20 images, 100 captions" in page
 
 
-def test_where_the_truth_is_known_it_orders_the_table_and_chooses_the_reference(tmp_path):
-    truth = ("exact:i2t/map_at_r", "exact:t2i/map_at_r")
+@pytest.mark.parametrize("judge", ["exact", "eccv"])
+def test_where_more_than_pairs_is_known_it_orders_the_table_and_chooses_the_reference(tmp_path, judge):
+    truth = (f"{judge}:i2t/map_at_r", f"{judge}:t2i/map_at_r")
     for name, rsum, values in (("aaaa0000", 3.0, (0.2, 0.6)), ("bbbb0000", 2.0, (0.7, 0.6))):
         make(tmp_path, name, rsum, metrics={"rsum": rsum, **dict(zip(truth, values, strict=True))})
     page = leaderboard.build(tmp_path).html.read_text()

@@ -47,6 +47,7 @@ def configuration(negatives: str, seed: int, images: int = IMAGES) -> Config:
         captions_per_image=2,
         seed=seed,
         threads=1,
+        select="rsum",
         device="cpu",
     )
 

@@ -19,6 +19,7 @@ class Loader:
     Args:
         load: takes ``split`` and options, all by name; its annotations say what each may be.
         positives: judgements of the training split, for ``Config.positives``.
+        unjudged: option -> value with which a split has the first of these alone.
         training: options that are about the training split alone; a run gives them to no other split.
         counts: images and captions of each split, where they are known.
         about: what the data set is, where its file does not say it, since it loads several.
@@ -31,6 +32,7 @@ class Loader:
         load: Callable[..., Split],
         *,
         positives: Sequence[str] = (),
+        unjudged: Mapping[str, Any] = MappingProxyType({}),
         training: Sequence[str] = (),
         counts: Mapping[str, tuple[int, int]] = MappingProxyType({}),
         about: str = "",
@@ -38,7 +40,7 @@ class Loader:
     ) -> None:
         self.load, self.about, self.recognises = load, about, recognises
         self.positives, self.training = tuple(positives), tuple(training)
-        self.counts = counts
+        self.counts, self.unjudged = counts, unjudged
         update_wrapper(self, load)  # options and documentation are those of the function
 
     def __call__(self, *args: Any, **options: Any) -> Split:
@@ -48,6 +50,11 @@ class Loader:
     def takes(self, option: str) -> bool:
         """Return whether there is such an option."""
         return option in options_of(self.load)
+
+    def judgements_with(self, options: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return the judgements of a training split that is loaded with some options."""
+        few = any(options.get(name) == value for name, value in self.unjudged.items())
+        return self.positives[:1] if few else self.positives
 
     @property
     def splits(self) -> tuple[str, ...]:

@@ -10,11 +10,10 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from workbench.formatting import UNITS, Unit, format_count, format_interval, format_value, unit_heading
-from workbench.records.metric_key import MetricKey, densest_judgements
+from workbench.records.metric_key import JUDGES, MetricKey, densest_judgements
 
 TIES = "an equally scored item that is not relevant ranks above"
 FIRST = ("rsum", "R", "map_at_r")
-TITLE_OF_TRUTH = "mAP@R by the truth"
 # of every interval, and of a table of comparisons as a whole
 CONFIDENCE = 0.95
 # how an interval was computed, in the contract of its number
@@ -289,7 +288,7 @@ def contracts_of(results: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]
 
 def leading_line(contracts: Mapping[str, Mapping[str, Any]]) -> str:
     """Return what stands for a run in one line: its first number, such as RSUM, and mAP@R of both directions
-    where the ground truth is known.
+    where more than annotated pairs is known.
 
     Args:
         contracts: label -> contract that holds the value.
@@ -301,13 +300,34 @@ def leading_line(contracts: Mapping[str, Mapping[str, Any]]) -> str:
     for label in headline(contracts)[:1]:
         row = measurement_row(label, contracts[label])
         texts.append(f"{row['number']} {row['value']} {row['in']}".rstrip())
-    truth = []
-    for way in ("i2t", "t2i"):
-        value = contracts.get(str(MetricKey(FIRST[-1], way, "exact")), {}).get("value")
-        truth += [] if value is None else [f"{way} {format_value(value)}"]
-    if truth:
-        texts.append(f"{TITLE_OF_TRUTH}: {', '.join(truth)} {unit_heading('share')}")
+    values, judge = [], ""
+    for label in dense_labels(contracts):
+        key, value = MetricKey.parse(label), contracts[label].get("value")
+        judge = JUDGES.get(key.judgements, key.judgements)
+        values += [] if value is None else [f"{key.direction} {format_value(value)}"]
+    if values:
+        texts.append(f"mAP@R by {judge}: {', '.join(values)} {unit_heading('share')}")
     return "; ".join(texts)
+
+
+def dense_labels(labels: Iterable[str]) -> list[str]:
+    """Return mAP@R of both directions by the densest judgements, of those that say more than annotated pairs.
+
+    Args:
+        labels: of all numbers of a run.
+
+    >>> dense_labels(["rsum", "t2i/map_at_r", "human:t2i/map_at_r", "eccv:t2i/map_at_r"])
+    ['eccv:t2i/map_at_r']
+    """
+    there = dict.fromkeys(labels)
+    judges = []
+    for label in there:
+        with suppress(ValueError):
+            key = MetricKey.parse(label)
+            judges += [key.judgements] if key.metric == FIRST[-1] else []
+    dense = densest_judgements(judges)
+    both = [str(MetricKey(FIRST[-1], way, dense)) for way in ("i2t", "t2i")]
+    return [label for label in both if label in there and dense != "own"]
 
 
 def headline(labels: Iterable[str], *, usual: Container[str] | None = None) -> list[str]:

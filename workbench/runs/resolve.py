@@ -11,7 +11,7 @@ a start, no features      encoders of a shipped model, changed gently: ``SHIPPED
 anything else             ``HEADS`` on features of the synthetic scenes, the objective's recipe
 ========================  =============================================================================
 
-Where ``positives`` is the exact truth, that chooses the epoch too: RSUM counts other true pairs as errors.
+Where the data know the exact truth, it chooses the epoch: RSUM counts other true pairs as errors.
 Then the encoders get what the objective reads: a text graph for entities, heads for variances. On other data
 nothing falls back to a model of the synthetic scenes.
 """
@@ -23,6 +23,7 @@ from typing import Any
 import torch
 
 from workbench import data, encoders, metrics, objectives, text
+from workbench.data.loader import Loader
 from workbench.encoders import backbones
 from workbench.metrics import Metric
 from workbench.objectives import Objective
@@ -86,7 +87,7 @@ WAYS = (
 SHIPPED = {"epochs": 1, "lr": 3e-5}
 SHIPPED_MODELS = ("scenes", "scenes_backbone")
 PLAIN = Config().as_dict()
-# chooses the epoch where every true pair is a positive
+# chooses the epoch where the data know the exact truth
 TRUTH = str(MetricKey("map_at_r", "t2i", "exact"))
 
 
@@ -121,8 +122,9 @@ def resolve(config: Config, objective: Objective | None = None) -> Config:
 
 
 def _selection_by_truth(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what chooses the epoch of a training with every true pair, which RSUM counts as errors."""
-    return {"select": TRUTH} if given.get("positives") == "exact" else {}
+    """Return what chooses the epoch on data that know every true pair, which RSUM counts as errors."""
+    judged = judgements_of({**PLAIN["data"], **given.get("data", {})})
+    return {"select": TRUTH} if MetricKey.parse(TRUTH).judgements in judged else {}
 
 
 def _names_member(values: Mapping[str, Any], member: str) -> bool:
@@ -252,7 +254,7 @@ def _check_objective(values: Mapping[str, Any], objective: Objective) -> None:
             held = (option for option, value in options.items() if value and value == wanted)
             place = ".".join(["objective", *held])
             check_options(f"text {signal!r}", text.member(signal), wanted, place)
-    judged = judgements_of(values["data"]["name"])
+    judged = judgements_of(values["data"])
     for relevance in objective.relevance_sources() if judged else ():
         option = next((option for option, value in options.items() if value == relevance), "")
         where = f"objective.{option}" if option else f"objective {name!r}"
@@ -280,7 +282,7 @@ def _check_members(config: Config) -> None:
         f"text_encoder: {words.name!r} serves both sides here; give its options as image_encoder",
     )
     check_options(f"data {name!r}", data.member(name), config.data.options, "data")
-    judged = judgements_of(name)
+    judged = judgements_of(config.data.model_dump())
     require(
         not judged or config.positives in judged,
         f"positives={config.positives!r} names judgements; the training split of {name!r} has "
@@ -358,11 +360,14 @@ def _check_encoder(name: str, options: Mapping[str, Any], path: str) -> None:
             _check_encoder(inner, options[option] or {}, f"{path}.{option}")
 
 
-def judgements_of(name: str) -> tuple[str, ...]:
-    """Return the judgements that the training split of a data set has, nothing where its loader does not
-    say.
+def judgements_of(chosen: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the judgements that the training split of data has, nothing where the loader does not say.
+
+    Args:
+        chosen: name and options of the data.
     """
-    return data.member(name).positives
+    loader: Loader = data.member(chosen["name"])
+    return loader.judgements_with(chosen)
 
 
 def check_fit(config: Config, given: Mapping[str, Any] = MappingProxyType({})) -> None:

@@ -71,7 +71,7 @@ class Settings(Section):
             later ones, whatever their validation says; 0 = the weights of the best epoch.
         select: the number on the validation split by which the best epoch is chosen: ``"rsum"`` (binary
             labels), or any that the split can be measured by, e.g. ``"exact:t2i/map_at_r"``, which is the
-            default where ``positives`` is ``"exact"``.
+            default where the data know the exact truth.
         patience: training ends after so many epochs in a row that are no better by ``select`` than the best
             before them; 0 = never early.
         seed: of everything random.

@@ -21,7 +21,7 @@ from workbench.metrics.comparison import BETTER, WORSE, state_verdict
 from workbench.metrics.seeds import t_interval
 from workbench.progress import during
 from workbench.records import MetricKey, require
-from workbench.records.measurement import contracts_of, measurement_row, unit_of
+from workbench.records.measurement import contracts_of, dense_labels, measurement_row, unit_of
 from workbench.runs import by_query
 from workbench.runs import store as runs
 from workbench.runs.spellings import typed_settings
@@ -38,8 +38,6 @@ ELSEWHERE = ("objective", "seed", "run", "arm", "data", "data.root", "out", "dev
 # the fields of a model that was trained elsewhere; the others are of a training
 OF_EVALUATION = ("precision",)
 FIRST = str(MetricKey("rsum"))
-# what orders a table where the ground truth is known
-TRUTH = [str(MetricKey("map_at_r", way, "exact")) for way in ("i2t", "t2i")]
 # where a tour writes its page, below the folder of all runs
 TOUR = "tour/index.html"
 SPLIT = ("dataset", "split", "images", "captions", "training", "content")
@@ -49,11 +47,12 @@ CONTENT = ("ids", "own", "captions")
 PARTS = ("low", "high", "face")
 
 INTRO = (
-    "One table for each test split. Its order is that of mAP@R by the ground truth, the mean of both "
-    "directions, where all its runs have it; else that of RSUM. Numbers are percentages; RSUM is of 600. "
-    "Brackets hold the 95 % interval, over images or over seeds. The reference of a table is its first run, "
-    "in whatever order you sort the rows. The mark below a number compares the run with "
-    "the reference and names it, by an interval that is widened for all numbers of the row (Holm's rule). A "
+    "One table for each test split. Its order is that of mAP@R by the truth, or by other judgements of "
+    "more than annotated pairs, where all its runs have it, the mean of both directions; else that of "
+    "RSUM. Numbers are percentages; RSUM is of 600. Brackets hold the 95 % interval, over images or over "
+    "seeds. The reference of a table is its first run, in whatever order you sort the rows. The mark "
+    "below a number compares the run with the reference and names it, by an interval that is widened for "
+    "all numbers of the row (Holm's rule). A "
     "bold number on green is significantly better than the reference's. In the row of the reference it is "
     "significantly better than all others. The last column lists settings in which the runs differ."
 )
@@ -95,10 +94,10 @@ def build(
     """Write ``leaderboard.html`` and ``leaderboard.csv`` over all runs below a root.
 
     Runs on the same test split (data set, name, ids, pairs and texts) stand in one table, the best first and
-    those without the number that orders it last, by their id. That number is mAP@R by the ground truth where
-    all runs of the table have it, else RSUM. What a run measured on other data stands apart from the runs
-    that were trained there. Each has the arms of grids that it is, and the parameters in which it differs
-    from others of its table. It is compared with the first, the reference, where both keep values by
+    those without the number that orders it last, by their id. That number is mAP@R by judgements of more than
+    annotated pairs where all runs of the table have it, else RSUM. What a run measured on other data stands
+    apart from the runs that were trained there. Each has the arms of grids that it is, and the parameters in
+    which it differs from others of its table. It is compared with the first, the reference, where both keep values by
     query. Runs that differ in their seed alone also have a row of their means, with Student's interval.
     Failed or unevaluated runs are left out and named.
 
@@ -181,12 +180,14 @@ def _tables_by(
 
 
 def _ordering_labels(part: pd.DataFrame) -> list[str]:
-    """Return the numbers whose mean orders a table: mAP@R by the truth where every run has it, else RSUM,
-    else the first one, as of a benchmark by its own scores.
+    """Return the numbers whose mean orders a table: mAP@R by judgements of more than annotated pairs where
+    every run has it, else RSUM, else the first one, as of a benchmark by its own scores.
     """
-    known = set(TRUTH) <= set(part) and part[TRUTH].notna().to_numpy().all()
-    if known or part[FIRST].notna().any():
-        return TRUTH if known else [FIRST]
+    dense = dense_labels(map(str, part))
+    if dense and part[dense].notna().to_numpy().all():
+        return dense
+    if part[FIRST].notna().any():
+        return [FIRST]
     return _table_labels(part)[:1] or [FIRST]
 
 
