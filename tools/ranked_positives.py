@@ -179,7 +179,7 @@ def measure_photographs(model: TrainedModel, source: Source) -> tuple[Numbers, V
     own = replace(split, judgements={"own": split.judgements["own"]})
     table = [row() for name, row in all_metrics().items() if name in ("R", "rsum")]
     measurements, _ = evaluate_split(scores, own, table=table, rounds=0)
-    at_pairs = by_rows(scores).all_metrics()[crowd.images, crowd.captions]
+    at_pairs = by_rows(scores).rows()[crowd.images, crowd.captions]
     annotated = split.own[crowd.captions] == crowd.images
     numbers = {m.label: m.value for m in measurements}
     numbers[CROWD] = pearson(at_pairs, crowd.grades)

@@ -10,8 +10,10 @@ from dataclasses import replace
 import numpy as np
 
 from workbench import text
+from workbench.formatting import format_value
 from workbench.metrics.blocks import by_rows
 from workbench.records import Judgements, MetricKey, Split, densest_judgements
+from workbench.records.measurement import chance_warning
 from workbench.runs.result import Result
 from workbench.views.plots import tables
 
@@ -54,3 +56,33 @@ def table_of_parts(result: Result, *, title: str = "In parts") -> str:
             chosen.append((names.index(key.metric), row))
     chosen.sort(key=lambda pair: pair[0])
     return tables.numbers({result.name: [row for _, row in chosen]}, title=title)
+
+
+def describe_parts(result: Result) -> str:
+    """Say what mAP@R from image to text is made of: beside one list for all images, among equally specific
+    captions, and after the best offset that never looks at an image.
+
+    Args:
+        result: measured by ``METRICS``.
+    """
+    numbers: dict[tuple[str, str], float] = {}
+    for row in result.measurements:
+        key = MetricKey.parse(row.label)
+        if key.direction == "i2t" and key.judgements != "own" and key.metric in METRICS:
+            numbers[key.metric, key.subset] = row.value
+    if ("map_at_r", "") not in numbers:
+        return ""
+    values = {part: f"{format_value(value)} percent" for part, value in numbers.items()}
+    sentences = [f"mAP@R from image to text is {values['map_at_r', '']}."]
+    if ("same_list", "") in values:
+        sentences.append(f"One list for all images, which looks at none, has {values['same_list', '']}.")
+    groups = [part[1] for part in numbers if part[0] == "within_map_at_r" and part[1]]
+    if groups:
+        ends = [f"{values['within_map_at_r', group]} in {group}" for group in (groups[0], groups[-1])]
+        sentences.append(f"Among equally specific captions it is {' and '.join(ends)}, the most specific.")
+    offsets = [part for part in numbers if part[0] == "offset_map_at_r"]
+    if offsets:
+        best = max(offsets, key=lambda part: numbers[part])
+        sentences.append(f"With the best offset, {best[1]}, it is {values[best]}.")
+    chance = chance_warning({row.label: row.as_dict() for row in result.measurements})
+    return " ".join([*sentences, chance]).rstrip()

@@ -58,7 +58,7 @@ def tiny(tmp_path_factory):
 def test_every_objective_runs_and_its_curves_add_up(tiny, objective):
     result = train(tiny(objective=objective), progress=False)
     start, row = result.history
-    assert start.keys() == {"epoch", "steps", "val/rsum", "seconds"}
+    assert start.keys() == {"epoch", "steps", "val/rsum", "val/exact:t2i/map_at_r", "seconds"}
     assert [(one["epoch"], one["steps"]) for one in result.history] == [(0, 0), (1, 9)]
     terms = [v for k, v in row.items() if "/" not in k and k not in ("loss", "epoch", "steps", "seconds")]
     assert row["loss"] == pytest.approx(sum(terms), rel=1e-5)

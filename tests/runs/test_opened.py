@@ -168,7 +168,7 @@ def test_runs_of_one_objective_are_told_apart_by_the_settings_in_which_they_diff
     )
     for name, changes in {
         "a": {},
-        "b": {"positives": "exact", "select": "rsum"},
+        "b": {"positives": "exact"},
         "c": {"lr": 1e-4, "epochs": 0, "seed": 3},
     }.items():
         train(small.replace(**changes), progress=False).save(tmp_path / name)

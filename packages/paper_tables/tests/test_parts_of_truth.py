@@ -41,3 +41,23 @@ def test_the_table_has_the_parts_and_rsum_by_annotated_pairs_alone():
     shown = [label for label in labels if f">{label}<" in page]
     assert shown == [labels[0], labels[1], labels[3]]
     assert page.index(labels[3]) < page.index(">rsum<")
+
+
+def test_the_sentence_says_what_map_at_r_is_made_of():
+    values = {
+        "rsum": 4.0,
+        "judged:i2t/map_at_r": 0.3,
+        "judged:t2i/map_at_r": 0.9,
+        "judged:i2t/same_list": 0.35,
+        "judged:i2t/within_map_at_r[fifth 1]": 0.5,
+        "judged:i2t/within_map_at_r[fifth 5]": 0.8,
+        "judged:i2t/offset_map_at_r[by words]": 0.4,
+        "judged:i2t/offset_map_at_r[by descriptiveness]": 0.45,
+    }
+    measurements = [Measurement(MetricKey.parse(label), value) for label, value in values.items()]
+    assert parts_of_truth.describe_parts(SimpleNamespace(measurements=measurements)) == (
+        "mAP@R from image to text is 30.0 percent. One list for all images, which looks at none, has 35.0 "
+        "percent. Among equally specific captions it is 50.0 percent in fifth 1 and 80.0 percent in fifth 5, "
+        "the most specific. With the best offset, by descriptiveness, it is 45.0 percent."
+    )
+    assert parts_of_truth.describe_parts(SimpleNamespace(measurements=measurements[:1])) == ""
