@@ -22,7 +22,7 @@ from relevance_audit import judge_advice
 from scipy import stats
 
 from tools import comparison_table as fair
-from tools.benchmarks import bench_arms, bench_offset
+from tools.benchmarks import bench_arms
 from tools.benchmarks.recorded import read
 from workbench import assets, data
 from workbench.english import join_words
@@ -428,7 +428,6 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "counterfactuals": counterfactuals,
     "negatives": negatives,
     "photographs": photographs,
-    "offsets": bench_offset.table,
     "held": held,
     "ablations": ablations,
     "machine": machine,
