@@ -97,8 +97,9 @@ def build(
     those without the number that orders it last, by their id. That number is mAP@R by judgements of more than
     annotated pairs where all runs of the table have it, else RSUM. What a run measured on other data stands
     apart from the runs that were trained there. Each has the arms of grids that it is, and the parameters in
-    which it differs from others of its table. It is compared with the first, the reference, where both keep values by
-    query. Runs that differ in their seed alone also have a row of their means, with Student's interval.
+    which it differs from others of its table. It is compared with the first, the reference, where both keep
+    values by query. Runs that differ in their seed alone also have a row of their means, with Student's
+    interval.
     Failed or unevaluated runs are left out and named.
 
     Args:
