@@ -53,7 +53,7 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 def no_lines_of_progress() -> Iterator[None]:
     """What is printed does not depend on how busy the machine is."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(progress, "LINE_SECONDS", 3600.0)
+        patch.setattr(progress.media, "LINE_SECONDS", 3600.0)
         yield
 
 

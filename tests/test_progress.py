@@ -17,7 +17,8 @@ from workbench.cli import app
 from workbench.cli.base import echo
 from workbench.data import load
 from workbench.encoders import backbones
-from workbench.progress import Bars, Lines, Report, State, Task
+from workbench.progress import Task, media
+from workbench.progress.media import Bars, Lines, Report, State
 from workbench.runs.models import open_model
 
 LINE = re.compile(r"(.+): ([\d,]+) of ([\d,]+) (\w+), .*")
@@ -26,7 +27,7 @@ LINE = re.compile(r"(.+): ([\d,]+) of ([\d,]+) (\w+), .*")
 @pytest.fixture(autouse=True)
 def unwatched(monkeypatch):
     """Nobody watches stderr, and lines come as often as they do for a user."""
-    monkeypatch.setattr(progress, "LINE_SECONDS", 20.0)
+    monkeypatch.setattr(progress.media, "LINE_SECONDS", 20.0)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: False, raising=False)
     monkeypatch.setenv(progress.BATCH, "1")
 
@@ -35,7 +36,7 @@ def unwatched(monkeypatch):
 def clock(monkeypatch):
     """A clock that goes on by hand."""
     now = [0.0]
-    monkeypatch.setattr(progress, "clock", lambda: now[0])
+    monkeypatch.setattr(media, "clock", lambda: now[0])
     return now
 
 
@@ -43,7 +44,7 @@ def clock(monkeypatch):
 def looked_at(monkeypatch, capsys):
     """Looks at the tasks without a thread, whenever one is updated, with a clock that goes on by itself."""
     seconds = iter(range(0, 10**6, 7))
-    monkeypatch.setattr(progress, "clock", lambda: float(next(seconds)))
+    monkeypatch.setattr(media, "clock", lambda: float(next(seconds)))
     monkeypatch.setattr(Lines, "threaded", False)
 
     def lines() -> list[tuple[str, ...]]:
@@ -63,7 +64,7 @@ def test_a_line_comes_at_least_every_half_minute_and_one_at_the_end(looked_at):
 
 
 def test_a_step_that_takes_minutes_is_no_silence(monkeypatch, capsys):
-    monkeypatch.setattr(progress, "LINE_SECONDS", 0.1)
+    monkeypatch.setattr(progress.media, "LINE_SECONDS", 0.1)
     monkeypatch.setattr(Lines, "every", 0.02)
     with Task("one long step"):
         time.sleep(0.5)
@@ -116,7 +117,7 @@ def test_a_model_of_ones_own_embeds_with_lines(looked_at, monkeypatch):
 
 
 def test_nothing_is_shown_within_a_choice_against_it(monkeypatch, capsys):
-    monkeypatch.setattr(progress, "LINE_SECONDS", 0.0)
+    monkeypatch.setattr(progress.media, "LINE_SECONDS", 0.0)
     with progress.showing(shown=False), Task("work", 2, "images") as task:
         task.update()
         progress.note("epoch 1")
@@ -140,17 +141,17 @@ def test_the_tasks_of_a_kernel_are_read_by_whoever_runs_it(tmp_path, monkeypatch
     with Task("training", 4, "steps") as task:
         task.update()
         progress._display.refresh()
-        (state,) = progress.read_states(file)
+        (state,) = media.read_states(file)
         assert (state.what, state.count, state.total) == ("training", 1, 4)
-    assert progress.read_states(file) == []
+    assert media.read_states(file) == []
 
 
 def test_a_report_that_is_cut_off_is_no_error(tmp_path):
     file = tmp_path / "progress.json"
     Report(str(file)).show([State("a", "training", 3)])
     file.write_text(file.read_text()[:9])
-    assert progress.read_states(file) == []
-    assert progress.read_states(tmp_path / "nothing.json") == []
+    assert media.read_states(file) == []
+    assert media.read_states(tmp_path / "nothing.json") == []
 
 
 def test_bars_make_room_for_what_is_printed(monkeypatch, capfd):

@@ -45,8 +45,8 @@ def test_a_line_is_said_where_a_part_begins(book):
 
 @pytest.mark.slow
 def test_what_a_kernel_does_is_shown_by_whoever_runs_it(make_notebook: Make, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(progress, "LINE_SECONDS", 0.1)
-    monkeypatch.setattr(progress.Lines, "every", 0.1)
+    monkeypatch.setattr(progress.media, "LINE_SECONDS", 0.1)
+    monkeypatch.setattr(progress.media.Lines, "every", 0.1)
     trains = """
 import time
 from workbench.progress import Task

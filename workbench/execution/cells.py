@@ -11,7 +11,8 @@ from typing import Any, Self
 import nbformat
 from traitlets.config import Config
 
-from workbench.progress import BATCH, REPORT, Task, read_states
+from workbench.progress import BATCH, REPORT, Task
+from workbench.progress.media import read_states
 
 HEADING = re.compile(r"^#+\s+(.+?)\s*$", re.MULTILINE)
 # Figures as data, not as 5 MB of script in the notebook; bars off, since a batch run has nobody to watch
