@@ -6,8 +6,9 @@ authors draw their shuffles anew in each run; here they are drawn once, by the c
 asked the same.
 
 Source: M. Yuksekgonul et al., When and why vision-language models behave like bags-of-words, ICLR 2023,
-section 2.2. Departures: words are spaCy's in all four, where the authors' trigrams are of NLTK's; signs are
-taken away before the shuffles and not after them; the draws are other draws.
+section 2.2, and its code: the caption is shuffled as it is written, and signs are taken away afterwards.
+Departures: words are spaCy's in all four, where the authors' trigrams are of NLTK's; the draws are other
+draws.
 """
 
 import re
@@ -44,15 +45,15 @@ def shuffled(rows: Sequence[Place]) -> Iterator[Place]:
         is_list = isinstance(texts, list) and texts and all(isinstance(text, str) for text in texts)
         require(is_list, f"{where} is malformed: caption is {texts!r:.40}, and no list of texts")
         for number, text in enumerate(texts or ()):
-            captions.append((f"{where}, caption {number}", row, plain_words(text)))
+            captions.append((f"{where}, caption {number}", row, " ".join(text.split())))
     pipeline, _ = plain_model()
     with pipeline.select_pipes(enable=["tok2vec", "tagger"]):
         docs = pipeline.pipe((text for _, _, text in captions), batch_size=256)
         for (where, row, text), doc in zip(captions, docs, strict=True):
             words, tags = [token.text for token in doc], [token.tag_ for token in doc]
-            variants = shuffles(words, tags, zlib.crc32(text.encode()))
-            true = " ".join(words)
-            false = [variant for variant in variants if variant != true]
+            variants = map(plain_words, shuffles(words, tags, zlib.crc32(text.encode())))
+            true, in_order = plain_words(text), plain_words(" ".join(words))
+            false = [variant for variant in dict.fromkeys(variants) if variant not in (true, in_order)]
             if false:
                 yield where, {**row, "caption": true, "shuffles": false}
 

@@ -9,7 +9,7 @@ from importlib.metadata import entry_points
 import numpy as np
 import pytest
 from benchmark_sets.declaration import FOLDER, declaration, names
-from benchmark_sets.orders import shuffles
+from benchmark_sets.orders import shuffled, shuffles
 from benchmark_sets.tests.layouts import LAYOUTS, draw, write_lines
 from typer.testing import CliRunner
 
@@ -270,6 +270,18 @@ def test_shuffles_keep_the_words_and_move_those_that_they_say():
     assert set(within.split()[:3]) == {"a", "small", "white"}
     assert "a small white" in among
     assert shuffles(words, tags, 3) == [nouns, others, within, among]
+
+
+def test_the_true_caption_of_an_order_is_cleaned_alone_and_its_shuffles_after_they_are_drawn():
+    text = "A man's red T-shirt, near (two) dogs. They run!"
+    ((where, row),) = shuffled([("row 1", {"image": "1.jpg", "caption": [text]})])
+    assert where == "row 1, caption 0"
+    assert row["caption"] == "a man's red t-shirt, near two dogs they run"
+    assert 1 <= len(row["shuffles"]) <= 4
+    letters = sorted("".join(row["caption"].split()))
+    for false in row["shuffles"]:
+        assert false != row["caption"]
+        assert sorted("".join(false.split())) == letters
 
 
 def test_text_against_text_is_measured_where_there_are_vectors(tmp_path):
