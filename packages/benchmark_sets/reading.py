@@ -15,7 +15,8 @@ from benchmark_sets.declaration import Declaration, Only, Rows
 from benchmark_sets.image_files import ARRAY, ImageFiles, MadeImage
 from workbench.data.images import require_file
 from workbench.data.reading import Problems
-from workbench.data.tables import path_inside, read_table, read_token_rows
+from workbench.data.rows import path_inside
+from workbench.data.tables import read_table, read_token_rows
 from workbench.formatting import format_count, format_some
 from workbench.io import parse_json, read_text, reading_errors, require_real_file
 from workbench.records import require

@@ -24,7 +24,7 @@ import pandas as pd
 from workbench.data.fields import is_plain
 from workbench.data.reading import Problems, Row, find_root, share_of, to_split, usable_rows
 from workbench.data.region_files import locate
-from workbench.data.tables import path_inside
+from workbench.data.rows import path_inside
 from workbench.formatting import format_count, format_number
 from workbench.io import parse_json, read_array, read_text, validate
 from workbench.records import Array, Split, require

@@ -22,7 +22,8 @@ from workbench.data.reading import (
     choose_split,
     split_of_name,
 )
-from workbench.data.tables import NO_IDS, caption_column, path_inside, read_table, table_rows
+from workbench.data.rows import NO_IDS, path_inside, table_rows
+from workbench.data.tables import caption_column, read_table
 from workbench.formatting import format_count, format_some
 from workbench.io import fields_of, parse_json, read_text
 from workbench.records import require

@@ -21,7 +21,7 @@ from PIL import Image
 from workbench.data.columns import column_of, field, find_columns, is_missing, unread_columns
 from workbench.data.images import PILLOW
 from workbench.data.reading import Name, Problems, Reading, Request, select_split, without_missing_images
-from workbench.data.tables import NO_IDS, Record, table_rows, with_slashes
+from workbench.data.rows import NO_IDS, Record, table_rows, with_slashes
 from workbench.formatting import format_count
 from workbench.io import content_stamp, reading_errors, resolve_input
 from workbench.records import Split, require

@@ -40,8 +40,9 @@ from workbench.data.reading import (
     without_missing_images,
 )
 from workbench.data.region_files import locate
+from workbench.data.rows import path_inside
 from workbench.data.shards import read_shards, shard_files
-from workbench.data.tables import READERS, path_inside, read_header, read_table
+from workbench.data.tables import READERS, read_header, read_table
 from workbench.formatting import format_count, format_some
 from workbench.progress import each
 from workbench.records import Split, require

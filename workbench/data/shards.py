@@ -48,7 +48,7 @@ from workbench.data.reading import (
     select_split,
     split_of_name,
 )
-from workbench.data.tables import caption_texts, path_inside
+from workbench.data.rows import caption_texts, path_inside
 from workbench.data.tars import MARKS, Content, Tally, Unread, read_tar
 from workbench.formatting import format_count, format_some
 from workbench.io import (

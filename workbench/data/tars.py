@@ -19,7 +19,7 @@ from workbench.data.columns import Columns, choose_columns, column_of, field, ma
 from workbench.data.fields import is_plain
 from workbench.data.images import image_endings, is_visible
 from workbench.data.reading import Problems
-from workbench.data.tables import caption_texts
+from workbench.data.rows import caption_texts
 from workbench.formatting import format_count
 from workbench.io import parse_json, reading_errors, require_real_file
 from workbench.records import require
