@@ -32,9 +32,9 @@ from workbench.metrics.registry import all_metrics
 from workbench.records import Split, Values
 from workbench.runs.build import prepare
 from workbench.runs.config import Config
+from workbench.runs.encoder_model import TrainedModel
 from workbench.runs.environment import code_hash
 from workbench.runs.measure import calibrate, evaluate_split
-from workbench.runs.model import TrainedModel
 from workbench.runs.resolve import resolve
 from workbench.runs.scoring import score_split
 from workbench.training import computing_threads, deterministic_algorithms, fit

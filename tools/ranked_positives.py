@@ -44,8 +44,8 @@ from workbench.metrics.registry import all_metrics
 from workbench.records import Array, Values
 from workbench.registry import merge
 from workbench.runs.config import Config
+from workbench.runs.encoder_model import TrainedModel
 from workbench.runs.measure import evaluate_split
-from workbench.runs.model import TrainedModel
 from workbench.runs.scoring import score_split
 from workbench.training.batches import Source
 

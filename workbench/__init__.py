@@ -57,7 +57,7 @@ for each of them::
     a model                   none is needed for an object: open_model takes one with encode_image and
                               encode_text (runs/own.py: Encodes), or with score(images, texts), which scores
                               pairs (runs/pairs.py: PairScorer). A library's models: runs/adapters/. A new
-                              kind: runs/model.py: Model
+                              kind: runs/model.py: Model, as runs/encoder_model.py derives from it
     what a run folder holds   the list at the head of runs/store.py; Result.save in runs/result.py writes it
     how captions are parsed   packages/caption_graphs, by its entry point scene_graph in workbench.text; what
                               a parser offers: text/graph_tokens.py: cached_graphs

@@ -21,7 +21,8 @@ from workbench.devices import precision_of
 from workbench.io import cache_folder, cached_texts
 from workbench.objectives.parts.maxsim import MaxSim
 from workbench.records import Embedding, Rows, Split
-from workbench.runs.model import EncoderModel, Model
+from workbench.runs.encoder_model import EncoderModel
+from workbench.runs.model import Model
 from workbench.runs.own import Adapter, ObjectModel
 from workbench.training.batches import Source
 

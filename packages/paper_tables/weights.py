@@ -16,7 +16,7 @@ from PIL import Image, ImageDraw
 from workbench.encoders import backbones
 from workbench.formatting import format_value
 from workbench.records import Array, Rows
-from workbench.runs.model import EncoderModel
+from workbench.runs.encoder_model import EncoderModel
 from workbench.runs.result import Result
 from workbench.training import batches
 from workbench.views.pages import fill_template, scale

@@ -18,7 +18,7 @@ from workbench.encoders._open_clip_towers import image_width
 from workbench.encoders.backbones import extract
 from workbench.encoders.regions import Regions
 from workbench.records import Split
-from workbench.runs.model import EncoderModel
+from workbench.runs.encoder_model import EncoderModel
 
 TINY = "timm:test_resnet/random"
 UNPROBED = 21  # of 40 images; a row that the key does not look at

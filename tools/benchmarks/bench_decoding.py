@@ -23,7 +23,7 @@ from PIL import Image
 from tools.benchmarks.recorded import record
 from workbench import data
 from workbench.io.ahead import read_ahead
-from workbench.runs.model import SLOWLY
+from workbench.runs.encoder_model import SLOWLY
 from workbench.runs.models import open_model
 from workbench.training.batches import Source
 

@@ -18,7 +18,7 @@ from torch.nn.functional import normalize
 from tools.benchmarks.recorded import record
 from workbench.records import Embedding
 from workbench.runs import Config
-from workbench.runs.model import TrainedModel
+from workbench.runs.encoder_model import TrainedModel
 from workbench.runs.resolve import make_objective
 from workbench.runs.scoring import score_split
 

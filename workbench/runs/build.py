@@ -21,7 +21,7 @@ from workbench.progress import during, showing
 from workbench.records import Computed, Judgements, Rows, Split, require
 from workbench.registry import check_arguments
 from workbench.runs.config import Config, as_config
-from workbench.runs.model import TrainedModel
+from workbench.runs.encoder_model import TrainedModel
 from workbench.runs.resolve import make_objective, resolve
 from workbench.runs.spellings import typed_settings
 from workbench.runs.target import Target

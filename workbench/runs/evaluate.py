@@ -18,10 +18,11 @@ from workbench.runs import store
 from workbench.runs.about import About
 from workbench.runs.by_query import changed_since
 from workbench.runs.by_slice import Gallery, slicing_of, with_slices
+from workbench.runs.encoder_model import EncoderModel, TrainedModel
 from workbench.runs.kinds import Evaluation, Training, read_kind
 from workbench.runs.lists import SavedLists, known_numbers, open_lists
 from workbench.runs.measure import measure
-from workbench.runs.model import EncoderModel, Model, Say, TrainedModel, silent
+from workbench.runs.model import Model, Say, silent
 from workbench.runs.models import find_run_folder, open_model
 from workbench.runs.opening import open_runs, require_same_rows
 from workbench.runs.own import Encodes, Ensemble, Joint, SavedVectors

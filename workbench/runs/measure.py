@@ -26,7 +26,8 @@ from workbench.records import Array, Embedding, Judgements, Measurement, MetricK
 from workbench.records.metric_key import densest_judgements
 from workbench.registry import require_known
 from workbench.runs.declared import measure_declared
-from workbench.runs.model import Model, Say, TrainedModel, silent
+from workbench.runs.encoder_model import TrainedModel
+from workbench.runs.model import Model, Say, silent
 from workbench.runs.resolve import choosing_metric
 from workbench.runs.scoring import score_split
 from workbench.text.descriptiveness import score_pool

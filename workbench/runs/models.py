@@ -32,9 +32,10 @@ from workbench.runs.adapters.opened import open_adapter
 from workbench.runs.adapters.sentences import SENTENCES
 from workbench.runs.build import build, facts_of, fit_makers
 from workbench.runs.config import Config
+from workbench.runs.encoder_model import EncoderModel
 from workbench.runs.kinds import Evaluation, read_kind
 from workbench.runs.lists import open_saved_scores
-from workbench.runs.model import EncoderModel, Model
+from workbench.runs.model import Model
 from workbench.runs.own import (
     ENCODE,
     HAS,

@@ -12,9 +12,10 @@ from torch.nn.functional import normalize
 
 from workbench.metrics.blocks import AnyScores, RowScores, by_rows
 from workbench.records import Array, Embedding, Split
+from workbench.runs.encoder_model import EncoderModel
 from workbench.runs.lists import SavedLists, known_numbers
 from workbench.runs.measure import evaluate_split
-from workbench.runs.model import EncoderModel, Model
+from workbench.runs.model import Model
 from workbench.runs.scores import SavedScores
 
 Contents = tuple[Model, Embedding, Embedding]

@@ -23,8 +23,8 @@ from workbench.runs import store as runs
 from workbench.runs.build import load_split, load_target
 from workbench.runs.by_query import ByQuery
 from workbench.runs.caption_tables import split_of_table
+from workbench.runs.encoder_model import EncoderModel
 from workbench.runs.kinds import Evaluation, Training, read_kind
-from workbench.runs.model import EncoderModel
 from workbench.runs.models import SHIPPED as MODEL
 from workbench.runs.models import find_run_folder, load_model, read_config
 from workbench.runs.qrels import with_ground_truth

@@ -21,7 +21,8 @@ from workbench.metrics.blocks import AnyScores, reranked, reranked_row
 from workbench.objectives.parts.attention import Form, scorer_of
 from workbench.records import Array, Embedding, Rows, Split, require
 from workbench.registry import did_you_mean, require_known
-from workbench.runs.model import Model, Say, TrainedModel, silent
+from workbench.runs.encoder_model import TrainedModel
+from workbench.runs.model import Model, Say, silent
 from workbench.runs.own import ObjectModel, encoding_methods
 from workbench.runs.pairs import PairModel
 from workbench.runs.protocol import ModelProtocol

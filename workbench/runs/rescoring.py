@@ -18,8 +18,9 @@ from workbench.records import require
 from workbench.registry import Share, check_value
 from workbench.runs.build import build, check_reads, load_split
 from workbench.runs.config import Config
+from workbench.runs.encoder_model import TrainedModel
 from workbench.runs.measure import calibrate
-from workbench.runs.model import Model, TrainedModel
+from workbench.runs.model import Model
 from workbench.runs.resolve import make_objective
 from workbench.runs.spellings import merge_layers
 from workbench.training import checkpoint, seed_everything

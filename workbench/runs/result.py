@@ -26,10 +26,11 @@ from workbench.runs import store as runs
 from workbench.runs.about import About, add_about
 from workbench.runs.by_query import ByQuery
 from workbench.runs.caption_tables import caption_table
+from workbench.runs.encoder_model import EncoderModel, TrainedModel
 from workbench.runs.environment import environment
 from workbench.runs.history import training_summary
 from workbench.runs.kinds import Evaluation, Training
-from workbench.runs.model import WHOLE, EncoderModel, Model, TrainedModel
+from workbench.runs.model import WHOLE, Model
 from workbench.runs.noise import add_noise, measure_lists
 from workbench.runs.place import runs_folder
 from workbench.runs.qrels import NAME as QRELS

@@ -19,10 +19,10 @@ from workbench.runs import store as runs
 from workbench.runs.about import ABOUT, About, add_about, read_about
 from workbench.runs.build import Experiment, prepare
 from workbench.runs.config import Config
+from workbench.runs.encoder_model import TrainedModel
 from workbench.runs.environment import code_hash, environment
 from workbench.runs.kinds import Evaluation, Training, read_kind
 from workbench.runs.measure import calibrate, measure, validate
-from workbench.runs.model import TrainedModel
 from workbench.runs.resolve import choosing_metric
 from workbench.runs.result import Result
 from workbench.training import checkpoint, computing_threads, deterministic_algorithms, fit

@@ -13,7 +13,7 @@ from PIL import Image
 
 import workbench as wb
 from workbench.records import Embedding
-from workbench.runs.model import EncoderModel
+from workbench.runs.encoder_model import EncoderModel
 
 
 @pytest.fixture

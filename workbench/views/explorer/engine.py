@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from workbench import text
 from workbench.metrics.blocks import by_rows
 from workbench.records import Embedding, Rows, Truth, require
-from workbench.runs.model import EncoderModel
+from workbench.runs.encoder_model import EncoderModel
 from workbench.runs.rerank import query_scores
 from workbench.runs.result import Result
 from workbench.text.words import words
