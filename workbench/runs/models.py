@@ -238,7 +238,8 @@ def _open_by_name(model: str, pretrained: str, random_weights: bool = False) -> 
     require("/" not in model, f"there is no folder {model}", FileNotFoundError)
     if folder_of_run := find_run_folder(model):
         return _open_in_folder(folder_of_run, pretrained)
-    raise KeyError(f"no model {model!r}; {did_you_mean(model, known, 'give an open_clip name or a folder')}")
+    forms = "give an open_clip name, a folder, or FILE:CLASS of a Python file in the working directory"
+    raise KeyError(f"no model {model!r}; {did_you_mean(model, known, forms)}")
 
 
 def _is_module(name: str) -> bool:
