@@ -276,7 +276,10 @@ class Draws:
             first += len(rows)
 
     def _folds(self, values: Values, rows: Rows) -> list[tuple[Values, Rows]]:
-        known, fold = ~np.isnan(values), rows // (self.images // self.folds)
+        known = ~np.isnan(values)
+        if self.folds == 1:
+            return [(values[known], rows[known])] if known.any() else []
+        fold = rows // (self.images // self.folds)
         masks = [known & (fold == number) for number in range(self.folds)]
         return [(values[mask], rows[mask]) for mask in masks if mask.any()]
 
@@ -350,16 +353,17 @@ class _Sorted(NamedTuple):
             drawn: ``(rounds,)`` how many values were drawn.
             below: ``(rounds,)`` how many of them lie before ``first``.
         """
-        filled = below[:, None] + counts[:, self.rows[self.first : self.last]].cumsum(axis=1, dtype=np.int64)
+        filled = counts[:, self.rows[self.first : self.last]].cumsum(axis=1, dtype=np.int32)
+        filled += below[:, None].astype(np.int32)
         inside = (below <= (drawn - 1) // 2) & (filled[:, -1] > drawn // 2)
         medians = _median_of_counts(filled, drawn, self.ascending[self.first : self.last])
         if not inside.all():
-            every = counts[~inside][:, self.rows].cumsum(axis=1, dtype=np.int64)
+            every = counts[~inside][:, self.rows].cumsum(axis=1, dtype=np.int32)
             medians[~inside] = _median_of_counts(every, drawn[~inside], self.ascending)
         return np.where(drawn > 0, medians, np.nan)
 
 
-def _median_of_counts(filled: Rows, drawn: Rows, ascending: Values) -> Values:
+def _median_of_counts(filled: NDArray[np.int32], drawn: Rows, ascending: Values) -> Values:
     """Return ``(rounds,)`` medians, rounded down.
 
     Args:

@@ -7,7 +7,7 @@ on pages: ``t2i/R@1``, ``rsum``, ``exact:i2t/map_at_r``, ``exact:t2i/true@1[most
 
 import re
 from collections.abc import Iterable
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 
 from workbench.registry import require
 
@@ -83,7 +83,10 @@ class MetricKey:
             self.direction in DIRECTIONS,
             f"no direction {self.direction!r}; known: {', '.join(DIRECTIONS[:-1])}",
         )
-        require(_read_parts(str(self)) == astuple(self), f"a key has the form {FORM}; got {str(self)!r}")
+        require(
+            _read_parts(str(self)) == tuple(vars(self).values()),
+            f"a key has the form {FORM}; got {str(self)!r}",
+        )
 
     def __str__(self) -> str:
         """Return the text that ``parse`` reads."""
