@@ -67,7 +67,7 @@ def built(config: Config, world):
     options = {name: value for name, value in config.data.options.items() if name in known}
     config = with_widths(resolve(config.replace(data={"name": "scenes", **options})), world)
     model = build(config, world.captions)
-    running.relevance(model.objective, world)
+    running.training_relevance(model.objective, world)
     return model
 
 
@@ -243,7 +243,7 @@ def test_every_preset_trains_from_files_in_the_true_format(name, tmp_path):
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_every_value_of_a_preset_says_where_it_is_from(name):
-    found = describe.sources(PRESETS[name])
+    found = describe.value_sources(PRESETS[name])
     assert [field for field, source in found.items() if not source] == []
     said = [line for line in PRESETS[name].read_text().splitlines() if line.startswith("# From ")]
     names = [one for line in said for one in line.partition(": ")[2].split(", ")]

@@ -211,12 +211,12 @@ def test_an_arm_is_measured_by_a_reference_that_has_learnt():
     def health_of(reference: float, arm: float) -> dict[str, float]:
         arms = [("claims_arms", "0.5 %, VSE++ + SAM"), ("claims_arms", "0.5 %, VSE++")]
         finished = {(arms[0], 0, 1.0): run(arm), (arms[1], 0, 1.0): run(reference)}
-        return trained._health(arms, finished)
+        return trained._learned_share(arms, finished)
 
     assert health_of(1.1, 0.9) == {"health": 0.8}
     # one that is below three times chance says of no arm that it has learnt
     assert health_of(0.29, 0.29) == {"health": 0.0}
-    assert trained._health([("a", "b")], {}) == {}
+    assert trained._learned_share([("a", "b")], {}) == {}
 
 
 def test_a_time_is_no_matter_of_having_learnt():
