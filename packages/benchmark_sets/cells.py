@@ -275,7 +275,8 @@ def _write(
     folder.mkdir(parents=True, exist_ok=True)
     contracts = {number.label: number.as_dict() for number in numbers}
     values = {label: contract.pop("value") for label, contract in contracts.items()}
-    about = {"dataset": split.name, "model": model.name, "split": facts_of(split)}
+    dataset = split.name.partition("/")[0]
+    about = {"dataset": dataset, "model": model.title(), "split": facts_of(split)}
     write_json(folder / store.PARAMS, {"model": model.origin.get("model", model.name), "data": split.name})
     by_query.write(folder)
     measured = {"metrics": values, "contracts": contracts, "notes": list(notes)}

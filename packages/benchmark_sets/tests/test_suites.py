@@ -228,10 +228,10 @@ def test_the_page_has_a_tab_a_task_and_a_contract_for_each_number(measured):
     assert shown["facts"]["a resample draws"] == "examples"
     assert shown["commands"] == [
         "workbench show s/Colours--winoground --all",
-        "workbench explore s/Colours--winoground",
+        "workbench explore Colours--winoground --select i2t/text_score",
     ]
-    recall = data["cells"]["Colours--docci/t2i/R@1"]
-    assert recall["commands"][1].startswith("workbench explore Colours--docci --select ")
+    composed_number = data["cells"]["Colours--compose-scenes/R@1[sum]"]
+    assert composed_number["commands"] == ["workbench show s/Colours--compose-scenes --all"]
     assert 'href="Colours--winoground/"' in text
     assert "https://github.com/arijitray1993/COLA" in text
     assert "no_such_module" in text
