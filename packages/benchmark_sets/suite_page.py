@@ -5,7 +5,8 @@ run folder that it is in, and the commands that show its queries.
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from functools import lru_cache
 from itertools import combinations
 from pathlib import Path
@@ -14,8 +15,9 @@ from typing import Any
 from benchmark_sets.cells import TABS, leading_numbers
 from benchmark_sets.suites import Cell, Suite
 from workbench.formatting import format_bytes, format_count, format_interval, format_number, format_value
-from workbench.io import format_from_user, write_text
+from workbench.io import checksum, format_from_user, write_json, write_text
 from workbench.metrics.comparison import BETTER, WORSE, Difference, state_verdict
+from workbench.progress import Task
 from workbench.records import MetricKey
 from workbench.records.measurement import contracts_of, measurement_row, unit_of
 from workbench.runs import store
@@ -25,6 +27,8 @@ from workbench.views.pages.query_links import link_to_queries
 
 TEMPLATE, SCRIPT = (Path(__file__).with_name(name) for name in ("suite.html.j2", "suite.js"))
 PAGE = "suite.html"
+# differences that were computed
+COMPARED = "differences.json"
 # columns of a model, and the number in ``Suite.models`` behind each
 OF_MODEL = {
     "parameters": "parameters",
@@ -61,19 +65,46 @@ def write_page(suite: Suite) -> Path:
 def compare_models(suite: Suite) -> Pairs:
     """Compare every two models of a suite on the leading numbers of each benchmark, query by query.
 
-    Intervals are widened for the numbers of two models on one benchmark.
+    Intervals are widened for the numbers of two models on one benchmark. What was compared is kept beside the
+    cells, and compared again where a cell has changed.
     """
     read = lru_cache(ByQuery.read)
+    file = suite.folder / COMPARED
+    earlier = store.load(file)
+    compared: dict[str, Any] = {}
     pairs: Pairs = {}
-    for benchmark, cells in _by_benchmark(suite).items():
-        measured = [cell for cell in cells if cell.status == "ok"]
-        runs = {cell.model: store.read(cell.folder) for cell in measured}
-        for first, second in combinations(measured, 2):
-            labels = leading_numbers(list(first.results()["metrics"]), first.tab)
-            both = runs[first.model], runs[second.model]
-            differences = paired_differences_of(*both, labels, read=read)
-            pairs.setdefault(benchmark, {})[first.model, second.model] = differences
+    couples: list[tuple[Cell, Cell]] = []
+    for cells in _by_benchmark(suite).values():
+        couples += combinations([cell for cell in cells if cell.status == "ok"], 2)
+    with Task("comparing models", len(couples), "pairs") as task:
+        for first, second in couples:
+            name = f"{first.folder.name} {second.folder.name} {_stamp(first)} {_stamp(second)}"
+            compared[name] = earlier.get(name) or [
+                {**asdict(difference), "key": difference.label}
+                for difference in _compare(first, second, read)
+            ]
+            differences = [_read_difference(row) for row in compared[name]]
+            pairs.setdefault(first.benchmark, {})[first.model, second.model] = differences
+            task.update()
+    write_json(file, compared)
     return pairs
+
+
+def _compare(first: Cell, second: Cell, read: Callable[[Path], ByQuery | None]) -> list[Difference]:
+    """Return the differences of the second cell from the first."""
+    labels = leading_numbers(list(first.results()["metrics"]), first.tab)
+    return paired_differences_of(store.read(first.folder), store.read(second.folder), labels, read=read)
+
+
+def _stamp(cell: Cell) -> str:
+    """Return a checksum of the values by query of a cell; empty = it has none."""
+    file = cell.folder / store.VALUES
+    return checksum(file)[:16] if file.is_file() else ""
+
+
+def _read_difference(row: Mapping[str, Any]) -> Difference:
+    """Return a difference that was kept."""
+    return Difference(**{**row, "key": MetricKey.parse(row["key"])})
 
 
 def _by_benchmark(suite: Suite) -> dict[str, list[Cell]]:

@@ -263,6 +263,15 @@ def test_two_models_are_compared_as_compare_does_and_the_other_way_round(measure
     }
 
 
+def test_what_was_compared_is_kept_until_a_cell_changes(measured, monkeypatch):
+    first = suite_page.compare_models(measured)
+    monkeypatch.setattr(suite_page, "paired_differences_of", None)
+    assert suite_page.compare_models(measured) == first
+    monkeypatch.setattr(suite_page, "checksum", lambda file: str(file))
+    with pytest.raises(TypeError):
+        suite_page.compare_models(measured)
+
+
 def test_the_command_measures_writes_the_page_and_says_by_its_exit_code_what_is_missing(here, folders):
     (here / "colours.py").write_text(
         "import numpy as np\nclass A:\n    identity = 'a'\n"
