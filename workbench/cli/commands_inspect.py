@@ -1,8 +1,9 @@
 """Commands that inspect runs, members of the registries, data and this machine."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import timedelta
+from functools import partial
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -76,7 +77,7 @@ Select = Annotated[
     str,
     typer.Option(
         metavar="QUERIES",
-        help="Select the queries behind a number: t2i/R@1[language=de]; right in A; wrong in B.",
+        help="Select the queries behind a number: NUMBER[language=de]; right in A; wrong in B.",
     ),
 ]
 Images = Annotated[str, typer.Option(metavar="FOLDER", help="Folder of images.")]
@@ -135,8 +136,13 @@ def explore(  # noqa: PLR0913 - typer reads the options from the signature
     emit({"page" if answers else "notebook": str(path)}, as_json, [str(path)])
     if not (prepare or answers):
         serve = servers.open_app if in_tab else servers.open_lab
-        with usage(), serving(root):
-            raise typer.Exit(serve(path, allow_root=allow_root, port=port, browser=not no_browser))
+        _serve(partial(serve, path, allow_root=allow_root, port=port, browser=not no_browser), root)
+
+
+def _serve(serve: Callable[[], int], root: str) -> None:
+    """Serve until it ends, and end the command with its exit code; notebooks write their runs to ``root``."""
+    with usage(), serving(root):
+        raise typer.Exit(serve())
 
 
 def _explorer_notebook(
