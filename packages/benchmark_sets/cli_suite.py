@@ -131,10 +131,11 @@ def _lines(measured: Any) -> list[str]:
                 cells.setdefault(row["model"], {})[row["number"]] = shown["value"]
                 chances[row["number"]] = shown["chance"]
         if labels:
-            head = [str(name), *labels]
-            body = [[model, *(of[label] for label in labels)] for model, of in cells.items()]
-            chance = ["chance", *(chances[label] for label in labels)]
-            lines += [*align_columns([head, *body, chance]), ""]
+            cells["chance"] = chances
+            body = [[str(name), *labels]]
+            for model, texts in cells.items():
+                body.append([model, *(texts.get(label, "") for label in labels)])
+            lines += [*align_columns(body), ""]
     return [*lines, *measured.problems(), measured.summary()]
 
 

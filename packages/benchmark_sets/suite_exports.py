@@ -1,7 +1,7 @@
 """A suite for others to read: mteb's results, the hub's model cards, CSV, LaTeX and trackers."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,8 @@ from workbench.records import MetricKey
 from workbench.records.measurement import contracts_of, measurement_row, unit_of
 from workbench.training.processes import check_machine
 
-CSV, LATEX, MTEB, CARDS = "suite.csv", "suite.tex", "mteb", "model-index"
+CSV, LATEX = "suite.csv", "suite.tex"
+MTEB, CARDS = "mteb", "model-index"
 # how mteb writes the folder of a model without a revision
 NO_REVISION = "no_revision_available"
 # of mteb, ISO 639-3 and the script
@@ -110,26 +111,27 @@ def model_card(suite: Suite, model: str) -> str:
             continue
         contracts = dict(contracts_of(cell.results()))
         for label in leading_numbers(list(contracts), cell.tab):
-            contract = contracts[label]
-            unit = unit_of(label, contract)
-            ends = {name: contract.get(name) for name in ("low", "high", "chance")}
-            arguments = {name: display_value(end, unit) for name, end in ends.items() if end is not None}
-            results.append(
-                EvalResult(
-                    task_type=TASKS.get(cell.tab, RETRIEVAL),
-                    task_name=cell.tab,
-                    dataset_type=_file_name(cell.benchmark),
-                    dataset_name=cell.benchmark,
-                    dataset_split="test",
-                    metric_type=label,
-                    metric_name=MetricKey.parse(label).title,
-                    metric_value=display_value(contract["value"], unit),
-                    metric_args=arguments or None,
-                )
-            )
+            results.append(EvalResult(**_card_fields(cell, label, contracts[label])))
     if not results:
         return ""
     return f"---\n{ModelCardData(model_name=model, eval_results=results).to_yaml()}\n---\n"
+
+
+def _card_fields(cell: Cell, label: str, contract: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a number as the hub's ``EvalResult`` takes it."""
+    unit = unit_of(label, contract)
+    arguments = {}
+    for name in ("low", "high", "chance"):
+        if contract.get(name) is not None:
+            arguments[name] = display_value(contract[name], unit)
+    fields = {"task_type": TASKS.get(cell.tab, RETRIEVAL), "task_name": cell.tab}
+    fields |= {"dataset_type": _file_name(cell.benchmark), "dataset_name": cell.benchmark}
+    fields |= {"dataset_split": "test", "metric_type": label, "metric_name": MetricKey.parse(label).title}
+    return {
+        **fields,
+        "metric_value": display_value(contract["value"], unit),
+        "metric_args": arguments or None,
+    }
 
 
 def latex_tables(suite: Suite) -> Iterator[str]:
@@ -150,8 +152,11 @@ def latex_tables(suite: Suite) -> Iterator[str]:
                 columns[column] = None
                 rows.setdefault(cell.model, {})[column] = measurement_row(label, contracts[label])["value"]
         if rows:
-            texts = [[of_model.get(column, "") for column in columns] for of_model in rows.values()]
-            table = pd.DataFrame(texts, index=list(rows), columns=pd.MultiIndex.from_tuples(list(columns)))
+            texts = []
+            for of_model in rows.values():
+                texts.append([of_model.get(column, "") for column in columns])
+            heads = pd.MultiIndex.from_tuples(list(columns))
+            table = pd.DataFrame(texts, index=list(rows), columns=heads)
             yield f"% {tab}\n{table.to_latex(escape=True, multicolumn_format='c')}"
 
 

@@ -48,7 +48,8 @@ def write_page(suite: Suite) -> Path:
         suite: with one cell at least.
     """
     pairs = compare_models(suite)
-    tabs = [_tab(suite, tab, pairs) for tab in TABS if any(cell.tab == tab for cell in suite.cells)]
+    used = {cell.tab for cell in suite.cells}
+    tabs = [_tab(suite, tab, pairs) for tab in TABS if tab in used]
     text = fill_template(
         TEMPLATE,
         title="Suite",
@@ -133,16 +134,10 @@ def _tab(suite: Suite, tab: str, pairs: Pairs) -> dict[str, Any]:
     rows = []
     for model in suite.models:
         cells_of_model = {cell.benchmark: cell for cell in suite.cells if cell.model == model}
-        rows.append(
-            {
-                "name": model,
-                "random": bool(suite.models[model].get("random_weights")),
-                "facts": _facts(suite.models[model]),
-                "cells": [
-                    _cell(cells_of_model.get(name), label, pairs, suite.folder) for name, label in columns
-                ],
-            }
-        )
+        numbers = [_cell(cells_of_model.get(name), label, pairs, suite.folder) for name, label in columns]
+        about = suite.models[model]
+        random = bool(about.get("random_weights"))
+        rows.append({"name": model, "random": random, "facts": _facts(about), "cells": numbers})
     return {"name": tab, "id": tab.replace(" ", "-"), "groups": groups, "heads": heads, "rows": rows}
 
 
@@ -187,14 +182,11 @@ def _cell(cell: Cell | None, label: str, pairs: Pairs, folder: Path) -> dict[str
         reason = "no data" if cell.status == "missing" else "failed"
         return empty | {"text": "" if cell.status == "ok" else reason, "hover": cell.error}
     queries, _ = link_to_queries(cell.folder, label, folder)
-    return {
-        "text": measurement_row(label, contract)["value"],
-        "order": contract["value"],
-        "best": _is_best(cell, label, pairs.get(cell.benchmark, {})),
-        "link": queries or f"{Path(os.path.relpath(cell.folder, folder)).as_posix()}/",
-        "key": _key(cell, label),
-        "hover": "",
-    }
+    link = queries or f"{Path(os.path.relpath(cell.folder, folder)).as_posix()}/"
+    text = measurement_row(label, contract)["value"]
+    best = _is_best(cell, label, pairs.get(cell.benchmark, {}))
+    shown = {"text": text, "order": contract["value"], "best": best}
+    return {**empty, **shown, "link": link, "key": _key(cell, label)}
 
 
 def _key(cell: Cell, label: str) -> str:
@@ -219,31 +211,33 @@ def _contracts(suite: Suite) -> dict[str, dict[str, Any]]:
     shown: dict[str, dict[str, Any]] = {}
     for cell in suite.cells:
         contracts = dict(contracts_of(cell.results()))
-        place = format_from_user(cell.folder)
         for label in leading_numbers(list(contracts), cell.tab):
-            contract = contracts[label]
-            row = measurement_row(label, contract)
-            facts = {
-                "value": " ".join(filter(None, [row["value"], row["in"]])),
-                "chance": row["chance"],
-                "a hit is": row["a hit is"],
-                "ties": contract.get("ties", ""),
-                "queries": row["queries"],
-                "gallery": row["gallery"],
-                "a resample draws": contract.get("unit", ""),
-            }
-            for name, value in (contract.get("beside") or {}).items():
-                facts[name] = format_value(value)
-            commands = [f"workbench show {place} --all"]
-            if (cell.folder / store.KIND).is_file():
-                _, queries = link_to_queries(cell.folder, label, suite.folder)
-                commands.append(queries or f"workbench explore {place}")
-            shown[_key(cell, label)] = {
-                "title": f"{cell.model} on {cell.benchmark}: {label}",
-                "facts": {name: text for name, text in facts.items() if text},
-                "commands": commands,
-            }
+            title = f"{cell.model} on {cell.benchmark}: {label}"
+            facts, commands = _describe_number(label, contracts[label]), _commands(suite, cell, label)
+            shown[_key(cell, label)] = {"title": title, "facts": facts, "commands": commands}
     return shown
+
+
+def _describe_number(label: str, contract: Mapping[str, Any]) -> dict[str, str]:
+    """Return the contract of a number as texts by name."""
+    row = measurement_row(label, contract)
+    facts = {"value": f"{row['value']} {row['in']}".rstrip(), "chance": row["chance"]}
+    facts |= {"a hit is": row["a hit is"], "ties": contract.get("ties", "")}
+    facts |= {"queries": row["queries"], "gallery": row["gallery"]}
+    facts["a resample draws"] = contract.get("unit", "")
+    for name, value in (contract.get("beside") or {}).items():
+        facts[name] = format_value(value)
+    return {name: text for name, text in facts.items() if text}
+
+
+def _commands(suite: Suite, cell: Cell, label: str) -> list[str]:
+    """Return the commands that show a cell and the queries of a number."""
+    place = format_from_user(cell.folder)
+    commands = [f"workbench show {place} --all"]
+    if (cell.folder / store.KIND).is_file():
+        _, queries = link_to_queries(cell.folder, label, suite.folder)
+        commands.append(queries or f"workbench explore {place}")
+    return commands
 
 
 def _difference_rows(suite: Suite, pairs: Pairs) -> list[dict[str, Any]]:
@@ -270,19 +264,23 @@ def _difference_row(difference: Difference, cell: Cell, against: Cell) -> dict[s
     values = []
     for each in (cell, against):
         values.append(measurement_row(label, dict(contracts_of(each.results()))[label])["value"])
+    texts = {"difference": format_interval(*ends, unit, sign=True)}
+    texts |= {"verdict": state_verdict(verdict, against.model), "command": _errors_command(cell, against)}
+    texts |= {"benchmark": cell.benchmark, "number": label}
+    texts["queries"] = format_count(difference.queries, "query")
+    models = [cell.model, against.model]
+    return {**texts, "models": models, "values": values, "better": verdict == BETTER}
+
+
+def _errors_command(cell: Cell, against: Cell) -> str:
+    """Return the command that lists what one model answers rightly and the other wrongly; empty = there is
+    no ranking.
+    """
     has_recall = str(MetricKey("R", "i2t", k=1)) in cell.results()["metrics"]
-    both = " ".join(format_from_user(each.folder) for each in (against, cell))
-    return {
-        "models": [cell.model, against.model],
-        "benchmark": cell.benchmark,
-        "number": label,
-        "values": values,
-        "difference": format_interval(*ends, unit, sign=True),
-        "verdict": state_verdict(verdict, against.model),
-        "better": verdict == BETTER,
-        "command": f"workbench errors {both}" if has_recall and (cell.folder / store.KIND).is_file() else "",
-        "queries": format_count(difference.queries, "query"),
-    }
+    if not has_recall or not (cell.folder / store.KIND).is_file():
+        return ""
+    both = [format_from_user(each.folder) for each in (against, cell)]
+    return f"workbench errors {' '.join(both)}"
 
 
 def _negative(value: float | None) -> float | None:

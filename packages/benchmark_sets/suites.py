@@ -316,8 +316,9 @@ def measure_model(
         say(f"{subject.name} on {entry.name}: {cell.error or cell.status}")
     if "vectors" in began:
         _write_model(place, subject, began["model"], began["vectors"])
-    broken = "" if "model" in began else "the model cannot be opened"
-    return Outcome(place, "ok" if not broken else "failed:start", FAILED if broken else OK, error=broken)
+    if "error" in began:
+        return Outcome(place, "failed:start", FAILED, error="the model cannot be opened")
+    return Outcome(place, "ok", OK)
 
 
 def _measure_cell(
