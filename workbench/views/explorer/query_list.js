@@ -10,14 +10,14 @@ import { selectionIn } from "./query_table.js";
 const PAGE = 30; // queries that are listed at first, and more each time
 
 /**
- * Where a link leads, within this document alone. In a file, plotly leaves out the address of a link in a label, and
- * keeps it in the text of the label.
+ * Where a link leads, within this document alone. Of a link in a label, plotly leaves out or changes the address, and
+ * keeps what was written in the text of the label.
  * @param {Element | null} link
  */
 function addressOf(link) {
   const label = link?.closest("[data-unformatted]")?.getAttribute("data-unformatted") ?? "";
   const written = /href="(#[^"]*)"/.exec(label)?.[1];
-  const address = link?.getAttribute("href") ?? link?.getAttribute("xlink:href") ?? written ?? "";
+  const address = written ?? link?.getAttribute("href") ?? "";
   return address.startsWith("#") ? address : "";
 }
 
