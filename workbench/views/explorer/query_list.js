@@ -1,6 +1,6 @@
 // The list of the selected queries: what they are, their ranks in every run, and a step from one to the next.
 
-import { counted, h, heading, place, table, words } from "./parts.js";
+import { counted, elements, h, heading, place, table, words } from "./parts.js";
 import { selectionIn } from "./query_table.js";
 
 /** @import { QueryHost } from "./types.d.ts" */
@@ -8,6 +8,20 @@ import { selectionIn } from "./query_table.js";
 /** @import { Selection } from "./selection.js" */
 
 const PAGE = 30; // queries that are listed at first, and more each time
+
+/**
+ * The link that was clicked. The labels of a figure in JupyterLab hear of no click, so that there its place decides.
+ * @param {MouseEvent} event
+ */
+function linkAt({ target, clientX, clientY }) {
+  if (!(target instanceof Element)) return null;
+  const holds = (/** @type {HTMLElement} */ link) => {
+    const { left, right, top, bottom } = link.getBoundingClientRect();
+    return clientX >= left && clientX <= right && clientY >= top && clientY <= bottom;
+  };
+  const figure = target.closest(".js-plotly-plot");
+  return target.closest("a") ?? (figure ? elements(figure, "text a").find(holds) : null) ?? null;
+}
 
 /**
  * Where a link leads, within this document alone. Of a link in a label, plotly leaves out or changes the address, and
@@ -28,8 +42,7 @@ function addressOf(link) {
  */
 export function followLinks(open) {
   const onClick = (/** @type {MouseEvent} */ event) => {
-    const link = event.target instanceof Element ? event.target.closest("a") : null;
-    const text = selectionIn(addressOf(link));
+    const text = selectionIn(addressOf(linkAt(event)));
     if (!text) return;
     event.preventDefault();
     event.stopImmediatePropagation();
