@@ -81,7 +81,6 @@ def test_python_and_the_map_have_the_same_selection(
     opened: tuple[Any, list[str]], lab: Lab, tmp_path: Path
 ) -> None:
     page, trouble = opened
-    page.get_by_test_id("queries-clear").click()
     page.get_by_test_id("queries-direction").select_option("t2i")
     texts(page, "t2i/R@1")
     page.locator("[data-bar='language=fr']").click()
