@@ -106,7 +106,8 @@ def _require_condition(text: str, names: Collection[str]) -> Condition:
     condition = _read_condition(text, names)
     if condition is None:
         name = re.split("[=<>]", text)[0].strip()
-        near = did_you_mean(name, [*names, WORD, SHOWS], "write language=de, words>20 or word=red")
+        example, known = "write language=de, words>20 or word=red", [*names, WORD, SHOWS]
+        near = example if name in known else did_you_mean(name, known, example)
         raise ValueError(f"{text!r} is no condition on a field; {near}")
     return condition
 
