@@ -10,7 +10,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from multiprocessing import get_context
@@ -345,7 +345,9 @@ def _measure_cell(
         model, known = _open_once(subject, began)
         made_from = {"model": subject.as_dict(), "weights": known, "rounds": rounds}
         made_from |= {"benchmark": entry.as_dict(), "data": data.identity()}
-        earlier = read_cell(folder)
+        earlier = None
+        with suppress(ValueError):  # a damaged one is measured again
+            earlier = read_cell(folder)
         if known and earlier and earlier.status == "ok" and earlier.made_from == json_value(made_from, CELL):
             return earlier
         (folder / CELL).unlink(missing_ok=True)

@@ -176,6 +176,15 @@ def test_a_cell_is_measured_again_when_its_data_or_its_rounds_change(here, folde
     assert third.table()["low"].notna().any()
 
 
+def test_a_damaged_cell_is_named_and_measured_again(here, folders):
+    first = suite([Colours()], ["winoground"], "runs/s", folders=folders, rounds=0)
+    before = numbers(first)
+    (first.cells[0].folder / "cell.json").write_text("{")
+    with pytest.raises(ValueError, match=r"cell\.json"):
+        read_suite("runs/s")
+    assert numbers(suite([Colours()], ["winoground"], "runs/s", folders=folders, rounds=0)) == before
+
+
 @pytest.mark.parametrize(
     ("models", "benchmarks", "kind", "words"),
     [
