@@ -74,19 +74,15 @@ class Queries:
         texts = self._texts(direction)
         usual = usual_fields(split)
         shown = [name for name in self.fields if name in usual or name in names]
-        table = {
-            "direction": direction,
-            "size": len(texts),
-            "ids": list(query_ids(split, direction)),
-            "texts": texts,
-            "images": add_column(self.images(direction), blobs),
-            "fields": [field for name in shown for field in self._field(name, direction, blobs)],
-            "more": self._more(shown),
-            "runs": [run.name for run in self.runs],
-            "ranks": [add_column(run.ranks(direction), blobs) for run in self.runs],
-            "numbers": self._numbers(direction, blobs),
-            "conditions": [],
-        }
+        fields: list[dict[str, Any]] = []
+        for name in shown:
+            fields += self._field(name, direction, blobs)
+        ids = list(query_ids(split, direction))
+        ranks = [add_column(run.ranks(direction), blobs) for run in self.runs]
+        table = {"direction": direction, "size": len(ids), "ids": ids, "texts": texts}
+        table |= {"images": add_column(self.images(direction), blobs), "fields": fields}
+        table |= {"runs": [run.name for run in self.runs], "ranks": ranks}
+        table |= {"numbers": self._numbers(direction, blobs), "more": self._more(shown), "conditions": []}
         return table, blobs
 
     def for_page(self, conditions: Sequence[str] = ()) -> dict[str, dict[str, Any]]:
@@ -170,11 +166,9 @@ class Queries:
         require(all(0 <= row < len(ids) for row in rows), f"a query lies outside of 0..{len(ids) - 1}")
         places = np.array(rows, dtype=np.int64)
         texts = self._texts(direction)
-        columns: dict[str, Any] = {
-            "id": [ids[row] for row in rows],
-            "text": [texts[row] for row in rows],
-            "image": [split.image_ids[row] for row in self.images(direction)[places].tolist()],
-        }
+        images = self.images(direction)[places].tolist()
+        columns: dict[str, Any] = {"id": [ids[row] for row in rows], "text": [texts[row] for row in rows]}
+        columns["image"] = [split.image_ids[row] for row in images]
         for name in [*split.fields, *slices_with_queries(split)]:
             columns[name] = self._cells(name, direction, places)
         items = np.array([*query_ids(split, "t2i" if direction == "i2t" else "i2t"), ""], dtype=object)
@@ -213,9 +207,9 @@ class Queries:
         about = {"name": name, "source": field.source, "kind": field.kind}
         if field.kind == "number" and len(np.unique(field.values[~field.missing])) > FEW:
             values = query_values(field, self.split.own, len(self.split.image_ids), direction)
-            edges = bar_edges(values)
-            labels = labels_between(field, edges)
-            yield about | {"edges": edges, "labels": labels, "column": add_column(values, blobs)}
+            if edges := bar_edges(values):
+                labels = labels_between(field, edges)
+                yield about | {"edges": edges, "labels": labels, "column": add_column(values, blobs)}
         elif field.kind != "text":
             slices = slices_of(self.split, name, direction, fields={name: field})
             codes = np.argmax(np.stack(list(slices.values())), axis=0)
@@ -290,5 +284,6 @@ def bar_edges(values: Values) -> list[float]:
         return [float(edge) for edge in np.arange(low, high)]
     low, high = np.quantile(known, TAILS).tolist()
     edges = np.linspace(low, high, BINS + 1)[1:-1].tolist()
-    rounded = {float(round(edge)) if whole else round_cut(edge) for edge in edges}
-    return sorted(rounded)
+    if whole:
+        return sorted({float(round(edge)) for edge in edges})
+    return sorted({round_cut(edge) for edge in edges})
