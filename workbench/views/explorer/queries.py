@@ -79,7 +79,7 @@ class Queries:
             fields += self._field(name, direction, blobs)
         ids = list(query_ids(split, direction))
         ranks = [add_column(run.ranks(direction), blobs) for run in self.runs]
-        table = {"direction": direction, "size": len(ids), "ids": ids, "texts": texts}
+        table: dict[str, Any] = {"direction": direction, "size": len(ids), "ids": ids, "texts": texts}
         table |= {"images": add_column(self.images(direction), blobs), "fields": fields}
         table |= {"runs": [run.name for run in self.runs], "ranks": ranks}
         table |= {"numbers": self._numbers(direction, blobs), "more": self._more(shown), "conditions": []}
