@@ -125,8 +125,7 @@ def explore(  # noqa: PLR0913 - typer reads the options from the signature
         if images and run and len(run) == 1:
             model, run = str(runs.find(run[0], root).folder), []
         require(model or not (pretrained or images or random_weights), NO_MODEL)
-        require(not ask or answers, "--ask gives the questions of a page; name its file with --page")
-        require(not (in_tab and answers), "give --app or --page, not both")
+        _require_page(ask or [], answers, in_tab)
         if in_tab and not prepare:
             servers.require_app(allow_root=allow_root)
         own = (model, images, pretrained, random_weights)
@@ -143,6 +142,12 @@ def _serve(serve: Callable[[], int], root: str) -> None:
     """Serve until it ends, and end the command with its exit code; notebooks write their runs to ``root``."""
     with usage(), serving(root):
         raise typer.Exit(serve())
+
+
+def _require_page(ask: Sequence[str], page: Path | None, in_tab: bool) -> None:
+    """Raise if questions have no page, or a page has a tab."""
+    require(not ask or page, "--ask gives the questions of a page; name its file with --page")
+    require(not (in_tab and page), "give --app or --page, not both")
 
 
 def _explorer_notebook(

@@ -208,7 +208,8 @@ class Draws:
             values: by query, NaN = the query does not count.
             direction: as for ``value``; of parts that are added, all are.
         """
-        total, moved, there = 0.0, np.zeros(self.images), np.zeros(self.images, dtype=bool)
+        total, moved = 0.0, np.zeros(self.images)
+        there = np.zeros(self.images, dtype=bool)
         for folds in self._known_values(values, direction):
             for known, rows in folds:
                 mean = known.mean()
