@@ -9,6 +9,7 @@ import pytest
 
 from tools import comparison, ranked_positives
 from tools.ranked_positives import Arm
+from workbench import assets
 from workbench.objectives import member
 from workbench.records import Judgements
 
@@ -82,3 +83,14 @@ def test_what_is_there_or_trained_elsewhere_is_not_trained_again(tmp_path: Path)
         tmp_path,
     )
     assert done == ["a", "b"]
+
+
+def test_the_cost_of_all_arms_grows_with_images_and_epochs():
+    text = " ".join(ranked_positives.describe_cost().split())
+    every = list(ranked_positives.arms())
+    assert f"trains {len(every)} arms" in text
+    # InfoNCE on 3,000 photographs for three epochs, as it is recorded, and 6,000 for six
+    rows = assets.read_recorded("objectives_flickr8k").query("objective == 'infonce' and key == 'seconds'")
+    photographs = [arm for arm in every if arm.part == ranked_positives.PHOTOGRAPHS]
+    hours = len(photographs) * 4 * rows.value.mean() / 3600
+    assert f"{len(photographs)} of them, on photographs, take about {hours:.0f} hours" in text

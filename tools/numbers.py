@@ -22,6 +22,7 @@ from relevance_audit import judge_advice
 from scipy import stats
 
 from tools import comparison_table as fair
+from tools import ranked_positives
 from tools.benchmarks import bench_arms
 from tools.benchmarks.recorded import read
 from workbench import assets, data
@@ -429,6 +430,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "negatives": negatives,
     "photographs": photographs,
     "held": held,
+    "ranked": ranked_positives.describe_cost,
     "ablations": ablations,
     "machine": machine,
     "scaling": scaling,

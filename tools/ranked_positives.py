@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -37,10 +38,13 @@ from tools.comparison import (
     save_training,
     train_while_open,
 )
+from workbench import assets
+from workbench.execution import grid, library
 from workbench.formatting import format_count, format_number, format_value
 from workbench.metrics.blocks import by_rows
 from workbench.metrics.correlation import pearson
 from workbench.metrics.registry import all_metrics
+from workbench.objectives import member
 from workbench.records import Array, Values
 from workbench.registry import merge
 from workbench.runs.config import Config
@@ -119,6 +123,8 @@ ON_PHOTOGRAPHS: dict[str, Any] = {
     "weight_decay": 0.01,
     "lr_warmup_steps": 20,
 }
+# recorded runs of InfoNCE, and training images of an arm
+RECORDED = {SCENES: ("comparison_scenes", 2000), PHOTOGRAPHS: ("objectives_flickr8k", 6000)}
 # numbers of the crowd, and what they are called in a table
 CROWD, CROWD_WITHOUT = "crowd", "crowd[without own]"
 HEADS = {
@@ -163,6 +169,27 @@ def arms() -> Iterator[Arm]:
         yield from (Arm(SCENES, loss, "random", seed) for seed, loss in product(seeds, (*ABLATION, *RANKS)))
         for seed, batches, loss in product(seeds, BATCHES, LOSSES):
             yield Arm(PHOTOGRAPHS, loss, batches, seed)
+
+
+def describe_cost() -> str:
+    """Say how long all arms take, by recorded seconds of InfoNCE for an image and epoch."""
+    every = list(arms())
+    sentences = [f"`python -m tools.ranked_positives FOLDER` trains {format_count(len(every))} arms."]
+    for part, (name, images) in RECORDED.items():
+        rows = assets.read_recorded(name).query("objective == 'infonce' and key == 'seconds'")
+        fixed = grid.read_grid(library.find_file(name, "grid"))["fixed"]
+        epochs = fixed.get("epochs", member("infonce").recipe["epochs"])
+        pace = float(rows.value.mean()) / (fixed["train_images"] * epochs)
+        first = next(arm.config() for arm in every if arm.part == part)
+        count = sum(arm.part == part for arm in every)
+        hours = count * pace * images * first.epochs / 3600
+        sentences.append(
+            f"{format_count(count)} of them, on {part}, take about {format_number(hours, 0)} hours of a core."
+        )
+    sentences.append(
+        "Both are counted by recorded runs of InfoNCE; more ranks and larger batches take longer."
+    )
+    return "\n".join(textwrap.wrap(" ".join(sentences), 130))
 
 
 def measure_scenes(model: TrainedModel, source: Source) -> tuple[Numbers, Values]:
