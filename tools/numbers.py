@@ -23,7 +23,7 @@ from scipy import stats
 
 from tools import comparison_table as fair
 from tools import ranked_positives
-from tools.benchmarks import bench_arms
+from tools.benchmarks import bench_arms, bench_offset
 from tools.benchmarks.recorded import read
 from workbench import assets, data
 from workbench.english import join_words
@@ -429,6 +429,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "counterfactuals": counterfactuals,
     "negatives": negatives,
     "photographs": photographs,
+    "offsets": bench_offset.table,
     "held": held,
     "ranked": ranked_positives.describe_cost,
     "ablations": ablations,
