@@ -90,9 +90,9 @@ def table() -> str:
             f"{format_number(100 * (best - plain), 1)} points on {title}, {share} percent of what is missing"
         )
     about = (
-        f"InfoNCE on frozen features, {format_count(rows.seed.nunique(), 'seed')}; pairs that nobody judged count "
-        "as wrong. The last columns add the best multiple of one number of each caption to its scores, found on "
-        f"other images. The best of them brings {join_words(gains)}."
+        f"InfoNCE on frozen features, {format_count(rows.seed.nunique(), 'seed')}; pairs that nobody judged "
+        "count as wrong. The last columns add the best multiple of one number of each caption to its scores, "
+        f"found on other images. The best of them brings {join_words(gains)}."
     )
     return "\n".join([*lines, "", *textwrap.wrap(about, 130)])
 
