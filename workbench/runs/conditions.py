@@ -8,6 +8,7 @@ between them one holds: ``language=de or language=fr, words>22``.
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -55,12 +56,14 @@ def slice_masks(split: Split, label: str, *, fields: Mapping[str, Field] | None 
     """
     known = AllFields(split) if fields is None else fields
     groups = read_label(label, known)
-    conditions = [condition for either in groups for condition in either]
+    conditions = list(chain.from_iterable(groups))
     masks = {}
     for way in WAYS:
         holds = {each: _mask_of_condition(split, each, way, known) for each in conditions}
-        parts = [np.logical_or.reduce([holds[each] for each in either]) for either in groups]
-        masks[str(way)] = np.logical_and.reduce(parts)
+        mask = np.ones_like(holds[conditions[0]])
+        for either in groups:
+            mask &= np.logical_or.reduce([holds[each] for each in either])
+        masks[str(way)] = mask
     met = any(mask.any() for mask in masks.values())
     require(met, f"no query of {split.name} is in the slice {label!r}{_values_there(conditions, known)}")
     return masks

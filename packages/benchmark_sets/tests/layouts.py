@@ -168,7 +168,9 @@ def aro_flickr30k_order(root):
 
 
 def valse(root):
-    draw(root / "images", *(f"{'visual7w' if n < 3 else 'val2014'}/{n}.jpg" for n in range(6)))
+    draw(
+        root / "images", *(f"visual7w/{n}.jpg" for n in range(3)), *(f"val2014/{n}.jpg" for n in range(3, 6))
+    )
     for piece, places in (("existence", (0, 1, 2)), ("foil-it", (3, 4, 5))):
         rows = {}
         for n in places:

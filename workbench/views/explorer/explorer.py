@@ -358,10 +358,11 @@ class Explorer(anywidget.AnyWidget):
         Args:
             questions: any.
         """
-        answerers = self.engine.answerers
-        return tuple(
-            q for q in questions if any(answerer.can_answer(check_question(q)) for answerer in answerers)
-        )
+        return tuple(question for question in questions if self._can_answer(check_question(question)))
+
+    def _can_answer(self, question: Question) -> bool:
+        """Return whether some run can answer a question."""
+        return any(answerer.can_answer(question) for answerer in self.engine.answerers)
 
     def questions(self, tag: str = "") -> tuple[Question, ...]:
         """Return the questions that were saved in the widget, as ``to_html`` takes them.
