@@ -322,8 +322,8 @@ def test_words_of_relations_are_masked_alone_where_they_are_treated_as_in_the_re
         reader = made(augmentation={"mask": 0.4, "delete": 0.6, "mask_relations": alone}).reader
         with torch.random.fork_rng():
             torch.manual_seed(0)
-            found = [reader._touch("relations", ids) for _ in range(50)]
-            names = [reader._touch("objects", ids) for _ in range(50)]
+            found = [reader._augment("relations", ids) for _ in range(50)]
+            names = [reader._augment("objects", ids) for _ in range(50)]
         assert all((one[1] == ids[1]).all() for one in names)
         assert any((one[0, -2:] == 0).all() for one in names)
         assert any(one[1, 1] == 1 for one in found) is alone

@@ -91,7 +91,7 @@ def test_guided_pooling_is_the_loop(seed):
     mask = torch.rand(2, 6) < 0.7
     mask[:, 0] = True
     found = pooling(guide, parts, mask)
-    maps = [side.weight.detach().view(3, 4, 5).tolist() for side in (pooling.of_guide, pooling.from_parts)]
+    maps = [side.weight.detach().view(3, 4, 5).tolist() for side in (pooling.of_guide, pooling.of_parts)]
     for row in range(2):
         shares, expected = oracle.guided(guide[row].tolist(), parts[row].tolist(), mask[row].tolist(), *maps)
         close(found[row], expected, atol=1e-6)

@@ -80,7 +80,7 @@ def test_code_is_every_file_that_decides_a_number(tmp_path, monkeypatch):
         package.name
         for package in package_folders(*(f"workbench.{registry}" for registry in environment.REGISTRIES))
     }
-    assert hashed == {"benchmarks", "caption_graphs", "paper_tables", "relevance_audit", "scene_world"}
+    assert hashed == {"benchmark_sets", "caption_graphs", "paper_tables", "relevance_audit", "scene_world"}
     monkeypatch.setattr(environment, "PACKAGE", tmp_path)
     (tmp_path / "views").mkdir()
     known = {code_hash()}

@@ -272,7 +272,7 @@ class GuidedPooling(nn.Module):
     def __init__(self, embed_dim: int, maps: int, map_dim: int) -> None:
         super().__init__()
         self.maps = maps
-        self.of_guide, self.from_parts = (nn.Linear(embed_dim, maps * map_dim, bias=False) for _ in range(2))
+        self.of_guide, self.of_parts = (nn.Linear(embed_dim, maps * map_dim, bias=False) for _ in range(2))
 
     def weights(self, guide: Tensor, parts: Tensor, mask: Tensor) -> Tensor:
         """Return weights of the local features.
@@ -294,7 +294,7 @@ class GuidedPooling(nn.Module):
         with torch.autocast(parts.device.type, enabled=False):
             of_guide, of_parts = (
                 maps.weight.to(precise).reshape(self.maps, -1, maps.in_features)
-                for maps in (self.of_guide, self.from_parts)
+                for maps in (self.of_guide, self.of_parts)
             )
             queries = normalize(torch.einsum("nd,mkd->nmk", guide, of_guide), dim=-1)
             keys = torch.einsum("rd,mkd->rmk", index.rows(values), of_parts)

@@ -199,7 +199,7 @@ def model_card(run: Path, model: Model, to: str, licence: str) -> str:
         origin = f"trained on {config.data.name} with the objective {config.objective.name}"
     origin_line = f"Exported by itm-workbench from {run.name}, {origin}."
     return CARD.format(
-        import_optional=to.replace("onnx", "onnxruntime"),
+        library=to.replace("onnx", "onnxruntime"),
         licence=licence,
         data=Path(data).name,
         name=model.name,

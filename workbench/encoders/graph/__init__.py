@@ -98,7 +98,7 @@ class Graph(Encoder):
     """
 
     encodes_text: ClassVar[bool] = True
-    gives = ("parts", "entities")
+    output_fields = ("parts", "entities")
 
     def __init__(
         self,
