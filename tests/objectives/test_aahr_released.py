@@ -75,7 +75,7 @@ def test_one_side_is_that_of_the_loops(padding):
     parts, guide = torch.randn(2, 3, 5, dtype=torch.float64), torch.randn(2, 3, dtype=torch.float64)
     mask = torch.tensor([[True, True, True], [True, True, False]])
     made = grain(Embedding(torch.zeros(2, 5, dtype=torch.float64), parts=parts, mask=mask), guide)
-    plain, asked = grain.from_parts(parts), grain.of_guide(guide)
+    plain, asked = grain.of_parts(parts), grain.of_guide(guide)
     met = grain.layers[0](plain, src_key_padding_mask=~mask)
     maps = [pairs(one, 2) for one in (grain.pooling.query, grain.pooling.key, grain.pooling.value)]
     for n in range(2):
