@@ -213,6 +213,14 @@ def test_the_bar_for_keeping_both_holds_each_number_by_itself():
     assert finding.reach_bar(runs).index.tolist() == ["at the bar"]
 
 
+def test_what_limits_three_ranks_is_the_level_where_they_are_furthest_behind(tmp_path: Path):
+    plant(tmp_path, (4.7, 0.3), (4.7, 0.8), ((0.5,) * 5, (0.9, 0.9, 0.5, 0.5, 0.5)))
+    rows = plant(tmp_path, (4.6, 0.3), (4.6, 0.3), (GENERIC, (0.9, 0.4, 0.5, 0.5, 0.5)), ("three_ranks",))
+    assert "behind InfoNCE with every true pair at level 2, with 40.0 against 90.0" in (
+        comparison_table.describe_limit(rows)
+    )
+
+
 def test_objectives_that_differ_are_named_with_their_levels(tmp_path: Path):
     plant(tmp_path, (4.6, 0.3), (3.5, 0.7), (SPECIFIC, GENERIC), ("infonce", "vsepp"))
     rows = plant(tmp_path, (4.6, 0.3), (3.5, 0.7), (GENERIC, GENERIC), ("siglip",))

@@ -142,7 +142,8 @@ def _cell(row: Mapping[str, float], key: str) -> str:
 
 def _sentences(rows: pd.DataFrame) -> Iterator[str]:
     """Yield what was found, then how, then what is open."""
-    yield from filter(None, (finding.describe_statements(rows), *finding.sentences(rows)))
+    found = (finding.describe_statements(rows), *finding.sentences(rows), describe_limit(rows))
+    yield from filter(None, found)
     yield (
         "Learning rate and epochs are searched for each objective and way of training, on the validation "
         "split. One training serves both choices of the epoch. Brackets hold the interval for other seeds "
@@ -150,6 +151,31 @@ def _sentences(rows: pd.DataFrame) -> Iterator[str]:
         "share the target (`extra_positives` is `uniform`), where an objective has this option."
     )
     yield from _open(rows)
+
+
+def describe_limit(rows: pd.DataFrame) -> str:
+    """Describe within which level three ranks are furthest behind a training that keeps both; empty where
+    none does, or they do too.
+    """
+    reaching = finding.reach_bar(finding.means_by_training(rows)).index.tolist()
+    ranked = (finding.RANKED[0], "exact", "truth")
+    names = ["objective", "positives", "selected", "key"]
+    means = rows.set_index(names)["mean"]
+    if (
+        not reaching
+        or any(name == ranked[0] for name, *_ in reaching)
+        or (*ranked, LEVELS[0]) not in means.index
+    ):
+        return ""
+    objective, title, positives, selected = reaching[0]
+    behind = {key: means[objective, positives, selected, key] - means[(*ranked, key)] for key in LEVELS}
+    widest = max(behind, key=behind.__getitem__)
+    level = LEVELS.index(widest) + 1
+    other, own = means[objective, positives, selected, widest], means[(*ranked, widest)]
+    return (
+        f"Three ranks are furthest behind {title} with {TRAINED[positives]} at level {level}, with "
+        f"{format_value(own)} against {format_value(other)} percent."
+    )
 
 
 def _open(rows: pd.DataFrame) -> Iterator[str]:

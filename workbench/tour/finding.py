@@ -185,7 +185,7 @@ def describe_levels(rows: pd.DataFrame) -> str:
     )
 
 
-def _means_by_training(rows: pd.DataFrame) -> pd.DataFrame:
+def means_by_training(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the means of each training, a column a number."""
     means = rows[(rows.positives != DIFFERENCE) & rows.key.isin(UNITS)]
     names = ["objective", "title", "positives", "selected"]
@@ -210,7 +210,7 @@ def describe_ranks(rows: pd.DataFrame) -> str:
     """Describe which trainings keep both RSUM and mAP@R, and what three ranks reach; empty until three ranks
     and others are trained.
     """
-    runs = _means_by_training(rows)
+    runs = means_by_training(rows)
     own = [index for index in runs.index if index[0] == RANKED[0] and index[2:] == ("exact", "truth")]
     others = runs[~runs.index.get_level_values("objective").isin(RANKED)]
     if not own or others.empty:
