@@ -27,7 +27,7 @@ SIZE, STEPS = 7, 5
 EVERY = 3
 SETTINGS = {
     "train_images": 36, "val_images": 4, "test_images": 4, "device": "cpu", "batch_size": SIZE, "epochs": 2,
-    "checkpoint_every": EVERY, "clusters": 9, "clusters_per_batch": 7, "lr": 1e-4,
+    "checkpoint_every": EVERY, "clusters": 9, "clusters_per_batch": 7, "lr": 1e-4, "select": "rsum",
 }  # fmt: skip
 
 
