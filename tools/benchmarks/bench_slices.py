@@ -300,6 +300,8 @@ def main(images: Sequence[str] = ()) -> None:
             row["change"] = round(float(changed[plant.mask].mean()), 3)
             row["place alone"] = place_of(world, plant, alone=True)[0]
             row["captions"] = int(plant.mask.sum())
+            # of a test of the planted slice alone: no search, and nothing to correct for
+            row["p of the slice"] = float(f"{contrast(changed, world.split.own, plant.mask[None]).p[0]:.4g}")
             rows.append(row)
             sys.stdout.write(f"{row}\n")
     early = sum(row["place"] in (1, 2) for row in rows)
