@@ -133,6 +133,12 @@ class Distance(Directed):
         return -torch.cdist(image.mean, text.mean)
 
 
+class ByWords(Distance):
+    """Vectors by the length of the text, scored by the cosine."""
+
+    scores = None
+
+
 class Brightness:
     """Scores pairs."""
 
@@ -199,3 +205,44 @@ def test_the_lorentz_distance_of_an_object_is_what_ranks(split):
     assert not any(m.key.metric in ("modality_gap", "alignment") for m in result.measurements)
     answered = Engine([result]).scores(Question((Term("caption", 2),), "images"))[0]
     np.testing.assert_allclose(answered, expected[:, 2], atol=1e-5)
+
+
+def test_a_second_stage_is_asked_with_the_prompt_of_each_direction(split):
+    prompts = {"t2i": "Find an image of: "}
+    second = wb.open_model(TakesPrompt(), prompts=prompts)
+    staged = wb.evaluate(BySide(), split, rerank=6, reranker=second, rounds=0)
+    alone = wb.evaluate(second, split, rounds=0)
+    for turn in (lambda scores: scores, lambda scores: scores.T):
+        np.testing.assert_allclose(*(turn(which.any_scores()).rows() for which in (staged, alone)), atol=1e-6)
+    engine = Engine([staged])
+    for term, seeks in ((Term("text", "text 2"), "images"), (Term("caption", 2), "images")):
+        answered = engine.scores(Question((term,), seeks))[0]
+        np.testing.assert_allclose(answered, alone.any_scores().T.rows()[2], atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("reranker", "options"),
+    [
+        ("tests.runs.test_instructions:ByWords", {"prompts": {"t2i": "find "}}),
+        ("tests.runs.test_instructions:ByWords", {"truncate_dim": 3}),
+        ("scenes:scenes", {}),
+        ("scenes:scenes", {"prompts": {"t2i": "find "}}),
+    ],
+)
+def test_a_second_stage_is_opened_again_as_it_was(reranker, options, tmp_path):
+    second = wb.open_model(reranker, **options)
+    result = wb.evaluate(Distance(), {"name": "scenes", "size": 4}, rerank=2, reranker=second, rounds=0)
+    result.save(tmp_path / "run")
+    (opened,) = wb.open_runs([str(tmp_path / "run")])
+    for turn in (lambda scores: scores, lambda scores: scores.T):
+        before, after = (turn(which.any_scores()).rows() for which in (result, opened))
+        np.testing.assert_allclose(after, before, atol=1e-5)
+    assert opened.model.second.origin == second.origin
+
+
+def test_a_run_that_is_re_ranked_re_ranks_others_by_its_second_stage(split):
+    staged = wb.evaluate(BySide(), split, rerank=2, reranker=Lorentz(), rounds=0)
+    expected = wb.evaluate(Prompted(), split, rerank=3, reranker=Lorentz(), rounds=0)
+    result = wb.evaluate(Prompted(), split, rerank=3, reranker=staged.model, rounds=0)
+    np.testing.assert_array_equal(result.any_scores().rows(), expected.any_scores().rows())
+    assert result.model.second is staged.model.second

@@ -151,6 +151,17 @@ def test_the_contrastive_head_of_blip_is_the_first_stage_of_its_matching_head(fo
     assert isinstance(staged.first, ObjectModel)
     first = staged.first.scores(staged.first.embed_images(IMAGES), staged.first.embed_texts(TEXTS))
     np.testing.assert_allclose(first, expected, atol=1e-5)
+    named = wb.evaluate(str(folder), data(), rerank=1, reranker=str(folder), device="cpu", rounds=0)
+    np.testing.assert_allclose(named.any_scores().rows(), result.any_scores().rows(), atol=1e-5)
+
+
+def test_a_run_re_ranked_by_the_matching_head_of_its_own_model_is_opened_again(folders, tmp_path):
+    scenes = {"name": "scenes", "size": 4}
+    result = wb.evaluate(str(folders["blip"]), scenes, rerank=2, device="cpu", rounds=0)
+    result.save(tmp_path / "run")
+    (opened,) = wb.open_runs([str(tmp_path / "run")])
+    assert isinstance(opened.model.first, ObjectModel)
+    np.testing.assert_allclose(opened.any_scores().rows(), result.any_scores().rows(), atol=1e-4)
 
 
 def data() -> Split:

@@ -8,8 +8,6 @@ them.
 import inspect
 import json
 from collections.abc import Mapping
-from dataclasses import replace
-from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from types import FunctionType
@@ -50,7 +48,6 @@ from workbench.runs.own import (
 from workbench.runs.pairs import PairModel, PairScorer
 from workbench.runs.rerank import with_scoring
 from workbench.runs.store import verify_files
-from workbench.runs.ways import prompts_of_stages
 from workbench.runs.weights import SEED, lacks_weights, name_with_note, require_weights
 from workbench.training import checkpoint, seed_everything
 from workbench.training.settings import changed_settings
@@ -348,10 +345,9 @@ def load_model(folder: str | Path = "") -> Model:
 def _open_of_run(path: Path) -> Model:
     kind = read_kind(path)
     if isinstance(kind, Evaluation):
-        first, second = prompts_of_stages(kind.prompts, kind.scoring.get("reranker"))
         with text_models.trusting_code(kind.trust_remote_code):
-            model = _model_of_evaluation(path, replace(kind, prompts=first))
-            return with_scoring(model, kind.scoring, partial(open_model, prompts=second))
+            model = _model_of_evaluation(path, kind)
+        return with_scoring(model, kind.scoring, open_model)
     if missing := [name for name in (runs.CONFIG, runs.STATES, runs.MODEL) if not (path / name).exists()]:
         raise FileNotFoundError(
             f"{path} holds no checkpoint: {', '.join(missing)} missing; name the folder of a finished run"

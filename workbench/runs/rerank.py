@@ -17,7 +17,7 @@ import torch
 from PIL import Image
 from torch import Tensor
 
-from workbench.metrics.blocks import AnyScores, reranked, reranked_row
+from workbench.metrics.blocks import AnyScores, RowScores, reranked, reranked_row
 from workbench.objectives.parts.attention import Form, scorer_of
 from workbench.records import Array, Embedding, Rows, Split, require
 from workbench.registry import did_you_mean, require_known
@@ -27,14 +27,14 @@ from workbench.runs.own import ObjectModel, encoding_methods
 from workbench.runs.pairs import PairModel
 from workbench.runs.protocol import ModelProtocol
 from workbench.runs.rescoring import rescore
-from workbench.runs.ways import QUESTION
+from workbench.runs.ways import WAYS, TwoWays, one_way, view_for_way
 from workbench.training.batches import Source
 
 COMBINES = ("replace", "sum")
 # scorers that compare the parts that a model trained here embeds to
 SCORERS = get_args(Form)
 # what a scoring says beside fields of a configuration
-SECOND = ("reranker", "rerank", "combine", "weight")
+SECOND = ("reranker", "reranker_options", "rerank", "combine", "weight")
 NAMELESS = (
     "the evaluation was re-ranked by an object that has no name; evaluate again, and name it by its module, "
     "as my_module:MyModel"
@@ -108,13 +108,16 @@ class Reranking:
             "reads an image and a text together, as in my_blip:Itm"
         )
 
-    def fields(self, name: str) -> dict[str, Any]:
+    def fields(self, name: str, options: Mapping[str, Any]) -> dict[str, Any]:
         """Return what is kept of it, as fields of a scoring.
 
         Args:
             name: by which the reranker is opened again; empty = it has none.
+            options: of ``open_model``, with which it is opened again.
         """
         fields: dict[str, Any] = {"rerank": self.k, "reranker": name, "combine": self.combine or "replace"}
+        if options:
+            fields["reranker_options"] = dict(options)
         return fields if self.factor is None else {**fields, "weight": self.factor}
 
 
@@ -169,10 +172,6 @@ class Reranked(Model):
         self.name = f"{first.name}, re-ranked by {second.name}"
         self.precision = first.precision
         self.origin = dict(first.origin)
-        if second.origin.get("trust_remote_code"):
-            self.origin["trust_remote_code"] = True
-        if question := second.origin.get("prompts", {}).get(QUESTION):
-            self.origin["prompts"] = {**first.origin.get("prompts", {}), QUESTION: question}
         self.of_unit_length, self.makers = first.of_unit_length, first.makers
         self.extras, self.compares = first.extras, first.compares
         self.embed_dim, self.config = first.embed_dim, first.config
@@ -184,8 +183,11 @@ class Reranked(Model):
     @property
     def scoring(self) -> dict[str, Any]:
         """What is kept of the second stage, see ``Evaluation.scoring``."""
-        by_parts = self.how.compares_parts and self.how.reranker
-        return self.how.fields(str(by_parts or self.second.origin.get("model", "")))
+        if self.how.compares_parts and self.how.reranker:
+            return self.how.fields(self.how.reranker, {})
+        options = dict(self.second.origin)
+        name = options.pop("model", "")
+        return self.how.fields(name, options if name else {})
 
     @property
     def device(self) -> torch.device:
@@ -241,14 +243,24 @@ class Reranked(Model):
         """Return ``(I, T)`` scores of a whole split, re-ranked in each direction."""
         (first_image, images), (first_text, texts) = self._both(image), self._both(text)
         first = self.first.scores_of_split(first_image, first_text, say=say)
-        score = partial(self.second.pair_scores, images, texts, say=say)
-        return reranked(first, self.reranks, score, self.weight)
+
+        def score_again(image: Embedding, text: Embedding) -> RowScores:
+            score = partial(self.second.pair_scores, image, text, say=say)
+            return reranked(first, self.reranks, score, self.weight)
+
+        if not (isinstance(images, TwoWays) or isinstance(texts, TwoWays)):
+            return score_again(images, texts)
+        i2t, t2i = [score_again(view_for_way(images, way), view_for_way(texts, way)) for way in WAYS]
+        return replace(i2t, other=t2i.T)
 
     def pair_scores(
         self, image: Embedding, text: Embedding, rows: Rows, items: Rows, *, say: Say = silent
     ) -> Array:
-        """Score pairs by the second stage, see ``Model``."""
-        return self.second.pair_scores(self._both(image)[1], self._both(text)[1], rows, items, say=say)
+        """Score pairs by the second stage, see ``Model``; of one text among several images, as text to image
+        sees them.
+        """
+        images, texts = one_way(self._both(image)[1], self._both(text)[1])
+        return self.second.pair_scores(images, texts, rows, items, say=say)
 
     def count_truncated(self, source: Source) -> tuple[int, int]:
         """Count the captions that the first stage cuts."""
@@ -293,7 +305,8 @@ def with_scoring(model: Model, scoring: Mapping[str, Any], opened: Callable[[Any
         second.get("weight"),
     )
     require(how.reranker or not how.k, NAMELESS)
-    return staged(first_stage(model, fields, how), how, opened)
+    options = scoring.get("reranker_options", {})
+    return staged(first_stage(model, fields, how), how, partial(opened, **options))
 
 
 def add_second_stage(
@@ -355,7 +368,9 @@ def staged(model: Model, how: Reranking, opened: Callable[[Any], Model]) -> Mode
     except KeyError as error:
         instead = did_you_mean(str(how.reranker), list(SCORERS), str(error.args[0]))
         raise KeyError(f"no reranker {how.reranker!r}; {instead}") from error
-    return Reranked(model, _as_second_stage(second, model), how)
+    # saved without a reranker, or named twice: the vectors of one model come first
+    first = _as_first_stage(model) if second.origin and second.origin == model.origin else model
+    return Reranked(first, _as_second_stage(second, model), how)
 
 
 def _as_first_stage(model: Model) -> Model:
@@ -371,6 +386,8 @@ def _as_second_stage(second: Model, first: Model) -> Model:
     Raises:
         ValueError: it is the first stage itself.
     """
+    if isinstance(second, Reranked):
+        return second.second
     subject = getattr(second, "subject", None)
     encodes = all(encoding_methods(subject).values())
     if isinstance(second, ObjectModel) and callable(getattr(subject, "score", None)):
