@@ -122,7 +122,8 @@ def load_declared(
         notes += (declared.reading,)
     name = f"{declared.name}/{split}" if not language else f"{declared.name}/{language}"
     rows, sources = _rows_of(examples)
-    rows = usable_rows(rows, sources.__getitem__, Problems("raise"), check_images=False)
+    problems = Problems("raise", remedy=declared.remedy)
+    rows = usable_rows(rows, sources.__getitem__, problems, check_images=False)
     loaded = to_split(name, rows, sources.__getitem__, notes=notes)
     if language:
         column = Field.from_cells("language", [language] * len(rows), source=declared.name)

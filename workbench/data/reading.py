@@ -109,9 +109,11 @@ class Problems:
 
     Args:
         on_error: ``"raise"`` or ``"skip"``.
+        remedy: what the message says of a row that could be left out.
     """
 
     on_error: str
+    remedy: str = "on_error='skip' leaves it out"
     errors: list[tuple[str, Exception]] = field(default_factory=list)
 
     def add(self, kind: str, error: Exception | str) -> None:
@@ -119,7 +121,7 @@ class Problems:
         error = ValueError(error) if isinstance(error, str) else error
         self.errors.append((kind, error))
         if self.on_error == "raise":
-            hint = "; on_error='skip' leaves it out" * (kind in SKIPPED and "on_error=" not in str(error))
+            hint = f"; {self.remedy}" * (kind in SKIPPED and "on_error=" not in str(error))
             raise type(error)(f"{error}{hint}") if hint else error
 
     @contextmanager

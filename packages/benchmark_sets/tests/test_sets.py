@@ -256,8 +256,17 @@ def test_the_path_of_an_official_layout_says_by_which_name_it_is_read(name, tmp_
 def test_an_image_that_is_missing_is_named_by_its_row(tmp_path):
     LAYOUTS["winoground"](tmp_path)
     (tmp_path / "data" / "images" / "ex_1_img_0.png").unlink()
-    with pytest.raises(FileNotFoundError, match=r"examples\.jsonl row 2"):
+    url = re.escape(declaration("winoground").url)
+    with pytest.raises(FileNotFoundError, match=rf"examples\.jsonl row 2: there is no .*; Get .*{url}"):
         data.load("benchmark_sets.sets:winoground", root=str(tmp_path))
+
+
+@pytest.mark.parametrize("name", ["sugarcrepe", "sugarcrepe_pp", "valse"])
+def test_files_of_kinds_that_are_missing_are_named_with_the_address(name, tmp_path):
+    split, declared = load(name, tmp_path), declaration(name)
+    kinds = len(set(split.benchmark.kinds))
+    (note,) = [note for note in split.notes if declared.url in note]
+    assert note.partition(". Get")[0].count(".json") == len(declared.rows.files) - kinds
 
 
 def test_shuffles_keep_the_words_and_move_those_that_they_say():
