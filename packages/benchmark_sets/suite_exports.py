@@ -29,6 +29,8 @@ LANGUAGE_CODES = (
     "vi:vie-Latn zh:zho-Hans "
 )
 LANGUAGES = dict(pair.split(":") for pair in LANGUAGE_CODES.split())
+# undetermined; mteb counts no score that has no language
+ANY_LANGUAGE = "und-Zyyy"
 # of the hub, by the tab of the page
 TASKS = {"classification": "zero-shot-image-classification"}
 RETRIEVAL = "image-text-retrieval"
@@ -83,9 +85,8 @@ def mteb_result(cell: Cell) -> dict[str, Any]:
     scores = []
     for subset, values in subsets.items():
         main = next((label for label in leading if label in values), next(iter(values)))
-        known = [LANGUAGES[subset]] if subset in LANGUAGES else []
-        about = {"main_score": values[main], "main_score_name": main, "hf_subset": subset, "languages": known}
-        scores.append({**values, **about})
+        about = {"main_score": values[main], "main_score_name": main, "hf_subset": subset}
+        scores.append({**values, **about, "languages": _languages_of(subset, len(subsets))})
     return {
         "dataset_revision": str(cell.made_from.get("data", "")),
         "task_name": cell.benchmark,
@@ -94,6 +95,13 @@ def mteb_result(cell: Cell) -> dict[str, Any]:
         "evaluation_time": cell.seconds or None,
         "kg_co2_emissions": None,
     }
+
+
+def _languages_of(subset: str, subsets: int) -> list[str]:
+    """Return the languages of a subset; a mean beside subsets has none, so that mteb does not count it twice."""
+    if subset in LANGUAGES:
+        return [LANGUAGES[subset]]
+    return [ANY_LANGUAGE] if subsets == 1 else []
 
 
 def model_card(suite: Suite, model: str) -> str:

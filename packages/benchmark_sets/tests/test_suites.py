@@ -319,6 +319,8 @@ def test_mteb_reads_the_results_with_its_own_validator(measured):
     values = numbers(measured)
     winoground = read["Colours", "winoground"].scores["test"][0]
     assert winoground["main_score"] == values["Colours", "winoground", "group_score"]
+    assert all(np.isfinite(result.get_score()) for result in read.values())
+    assert read["Colours", "winoground"].get_score() == winoground["main_score"]
     several = read["Letters", "languages-multi30k"]
     languages = {scores["hf_subset"]: scores for scores in several.scores["test"]}
     assert languages["de"]["languages"] == ["deu-Latn"]
