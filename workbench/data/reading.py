@@ -108,8 +108,7 @@ class Problems:
     """Bad rows: the first one is raised, or all are counted and reported.
 
     Args:
-        on_error: ``"raise"`` or ``"skip"``.
-        remedy: what the message says of a row that could be left out.
+        on_error, remedy: ``"raise"`` or ``"skip"``, and what a message says of a row that could be left out.
     """
 
     on_error: str
