@@ -98,7 +98,7 @@ def mteb_result(cell: Cell) -> dict[str, Any]:
 
 
 def _languages_of(subset: str, subsets: int) -> list[str]:
-    """Return the languages of a subset; a mean beside subsets has none, so that mteb does not count it twice."""
+    """Return the languages of a subset; the mean of several has none, so that mteb counts it once."""
     if subset in LANGUAGES:
         return [LANGUAGES[subset]]
     return [ANY_LANGUAGE] if subsets == 1 else []
