@@ -101,7 +101,9 @@ def test_the_command_writes_a_table_a_file_a_page_and_json(both, tmp_path: Path)
     ended = CliRunner().invoke(app, ["errors", *folders, "--out", str(csv), "--page", str(page)])
     assert ended.exit_code == 0, ended.output
     assert "caption to image, 4 captions, right in a: 3; in b: 2; in both: 1; in none: 0" in ended.output
-    assert pd.read_csv(csv)["direction"].tolist() == ["i2t", "t2i", "t2i", "t2i"]
+    written = pd.read_csv(csv, dtype=str)
+    assert written["direction"].tolist() == ["i2t", "t2i", "t2i", "t2i"]
+    assert written["rank"].tolist() == ["2"] * 4, "a rank is a whole number"
     assert "caption 1" in page.read_text(encoding="utf-8")
     told = json.loads(CliRunner().invoke(app, ["errors", folders[0], "--json"]).output)
     assert [row["query_id"] for row in told["errors"]] == ["1", "1"]

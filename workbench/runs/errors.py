@@ -168,6 +168,11 @@ def _without_unlisted(items: Rows, scores: Array, floor: float) -> tuple[Rows, A
     return np.where(there, items, -1), np.where(there, scores, -np.inf)
 
 
+def _as_whole_numbers(ranks: Values) -> Values | Rows:
+    """Return ranks as whole numbers, or unchanged if one is infinite: a list that names no ground truth."""
+    return ranks.astype(np.int64) if np.isfinite(ranks).all() else ranks
+
+
 def _error_rows(
     split: Split,
     way: Way,
@@ -186,7 +191,7 @@ def _error_rows(
         "direction": way,
         **_side_columns("query", queries, rows),
         **names,
-        "rank": first.rank[rows],
+        "rank": _as_whole_numbers(first.rank[rows]),
     }
     columns |= _side_columns("answer", items, first.answer[rows])
     columns["answer_score"] = first.answer_score[rows].astype(float)
@@ -194,7 +199,7 @@ def _error_rows(
     columns["truth_score"] = first.truth_score[rows].astype(float)
     names_of_columns = list(COLUMNS)
     if other is not None:
-        columns["right_rank"] = other.rank[rows]
+        columns["right_rank"] = _as_whole_numbers(other.rank[rows])
         columns |= {
             "right_answer_id": items[0][other.answer[rows]],
             "right_truth_id": items[0][other.truth[rows]],
