@@ -139,7 +139,7 @@ class Declaration(Strict):
     @property
     def remedy(self) -> str:
         """What to download, as a sentence."""
-        files = " or ".join(self.rows.files).replace("<language>", "LANGUAGE")
+        files = ", ".join(self.rows.files).replace("<language>", "LANGUAGE")
         place = f", {self.images_url}" if self.images_url else ""
         return f"Get {files} from {self.url} and the images into {self.images}/{place}"
 

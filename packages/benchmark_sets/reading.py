@@ -138,7 +138,7 @@ def read_examples(
     notes = [f"read {format_some([file.name for file in files])}"]
     absent = [name for name in rows.files if not file_places(root, name)]
     if absent:
-        notes.append(f"not there, and not counted: {', '.join(absent)}. {declared.remedy}")
+        notes.append(f"not there, and not counted: {', '.join(absent)}; get them from {declared.url}")
     if left_out:
         notes.append(f"{format_count(left_out, 'row')} left out, since they do not count in {declared.title}")
     if empty:
