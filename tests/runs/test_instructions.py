@@ -207,6 +207,15 @@ def test_the_lorentz_distance_of_an_object_is_what_ranks(split):
     np.testing.assert_allclose(answered, expected[:, 2], atol=1e-5)
 
 
+def test_an_object_whose_scores_are_nan_is_named(split):
+    class Broken(Lorentz):
+        def scores(self, image, text):
+            return super().scores(image, text) * float("nan")
+
+    with pytest.raises(ValueError, match=r"meru\.scores\(\) gave NaN for 24 pairs of 24"):
+        wb.evaluate(Broken(), split, rounds=0)
+
+
 def test_a_second_stage_is_asked_with_the_prompt_of_each_direction(split):
     prompts = {"t2i": "Find an image of: "}
     second = wb.open_model(TakesPrompt(), prompts=prompts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -209,6 +210,17 @@ def test_a_language_model_without_vision_is_refused_in_one_line(tmp_path):
     transformers.LlamaForCausalLM(config).save_pretrained(tmp_path)
     with pytest.raises(ValueError, match="encodes no images"):
         open_model(str(tmp_path))
+
+
+def test_a_matching_head_whose_weights_do_not_fit_its_configuration_is_refused(folders, tmp_path):
+    folder = tmp_path / "misfit"
+    shutil.copytree(folders["blip"], folder)
+    config = json.loads((folder / "config.json").read_text())
+    config["text_config"]["hidden_size"] *= 2
+    (folder / "config.json").write_text(json.dumps(config))
+    with pytest.raises(ValueError, match=r"other sizes than its config\.json") as refused:
+        open_model(str(folder), device="cpu")
+    assert "\n" not in str(refused.value)
 
 
 def test_a_matching_head_that_lacks_weights_is_refused(folders, tmp_path):

@@ -140,8 +140,25 @@ def reading_transformers(name: str | Path) -> Iterator[None]:
     Raises:
         ValueError: it cannot be opened, or needs code of its own.
     """
-    with reading_errors(name, "cannot be opened by transformers", Exception), explaining_untrusted_code(name):
+    reading = reading_errors(name, "cannot be opened by transformers", Exception)
+    with reading, explaining_untrusted_code(name), explaining_misfit():
         yield
+
+
+@contextmanager
+def explaining_misfit() -> Iterator[None]:
+    """Say that weights do not fit the configuration, where transformers points at a report of its own.
+
+    Raises:
+        ValueError: they do not.
+    """
+    try:
+        yield
+    except RuntimeError as error:
+        if "ignore_mismatched_sizes" not in str(error):
+            raise
+        text = "its weights have other sizes than its config.json says; give the config.json they came with"
+        raise ValueError(text) from error
 
 
 def require_finite(weights: "Iterable[tuple[str, Tensor]]", name: str | Path) -> None:

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from workbench import devices
 from workbench.assets import text_models
 from workbench.data.images import read_image
+from workbench.formatting import format_count
 from workbench.io.ahead import in_threads, read_ahead
 from workbench.metrics.blocks import by_rows
 from workbench.objectives.parts.attention import Scorer
@@ -241,7 +242,13 @@ class ObjectModel(OwnModel):
             output = call_scorer(
                 self.subject.scores, f"{self.name}.scores", image, text, remedy=OF_EMBEDDINGS
             )
-        return as_score_matrix(output, f"{self.name}.scores", len(image), len(text))
+        matrix = as_score_matrix(output, f"{self.name}.scores", len(image), len(text))
+        unknown = format_count(int(np.isnan(matrix).sum()), "pair")
+        require(
+            not np.isnan(matrix).any(),
+            f"{self.name}.scores() gave NaN for {unknown} of {matrix.size}; give a number for each pair",
+        )
+        return matrix
 
     @torch.no_grad()
     def _embed_items(
