@@ -8,6 +8,7 @@ import numpy as np
 from PIL import Image
 
 from workbench.data.images import read_image
+from workbench.formatting import format_some
 from workbench.io import content_stamp, read_array, text_stamp
 from workbench.records import require
 
@@ -33,12 +34,20 @@ class ImageFiles:
         return files
 
     def find(self, name: str) -> Path:
-        """Return the file of an image; where there is none, the path at which it was expected."""
+        """Return the file of an image; where there is none, the path at which it was expected.
+
+        Raises:
+            ValueError: it is not where it was expected, and several files below the folder have its name.
+        """
         place = self.folder / name
         if place.is_file():
             return place
         files = self.by_name.get(place.name, [])
-        return files[0] if len(files) == 1 else place
+        places = format_some([str(file.relative_to(self.folder)) for file in files])
+        require(
+            len(files) < 2, f"{place} is not there, and several have its name: {places}; keep one of them"
+        )
+        return files[0] if files else place
 
 
 @dataclass(frozen=True)

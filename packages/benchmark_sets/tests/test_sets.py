@@ -261,6 +261,13 @@ def test_an_image_that_is_missing_is_named_by_its_row(tmp_path):
         data.load("benchmark_sets.sets:winoground", root=str(tmp_path))
 
 
+def test_an_image_that_lies_in_two_folders_is_named_with_both(tmp_path):
+    LAYOUTS["valse"](tmp_path)
+    draw(tmp_path / "images", "val2014/1.jpg")
+    with pytest.raises(ValueError, match=r"1\.jpg is not there.*: val2014/1\.jpg, visual7w/1\.jpg; keep one"):
+        data.load("benchmark_sets.sets:valse", root=str(tmp_path))
+
+
 @pytest.mark.parametrize("name", ["sugarcrepe", "sugarcrepe_pp", "valse"])
 def test_files_of_kinds_that_are_missing_are_named_with_the_address(name, tmp_path):
     split, declared = load(name, tmp_path), declaration(name)
