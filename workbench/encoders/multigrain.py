@@ -78,7 +78,7 @@ class Grain(nn.Module):
         super().__init__()
         self.part_dim = part_dim
         self.branches = fusion.branches
-        self.from_parts = nn.Identity() if part_dim == embed_dim else nn.Linear(part_dim, embed_dim)
+        self.of_parts = nn.Identity() if part_dim == embed_dim else nn.Linear(part_dim, embed_dim)
         self.of_guide = nn.Linear(guide_dim, embed_dim)
         if aligned:
             nn.init.eye_(self.of_guide.weight)
@@ -129,7 +129,7 @@ class Grain(nn.Module):
     def mix_parts(self, parts: Tensor, mask: Tensor) -> Tensor:
         """Return the local features ``(N, P, D)`` after they met, as unit vectors."""
         index = PackedIndex(mask)
-        rows = self.from_parts(index.rows(parts))
+        rows = self.of_parts(index.rows(parts))
         for layer in self.layers:
             rows = transformer(cast(nn.TransformerEncoderLayer, layer), rows, index)
         return index.pad(normalize(rows, dim=-1))
@@ -167,7 +167,7 @@ class ReleasedGrain(Grain):
     def forward(self, base: Embedding, guide: Tensor) -> Embedding:
         """Fuse; ``mean`` is of any length, ``local`` a unit vector, ``parts`` have not met."""
         met, mask, guide = self.local_features(base, guide)
-        parts = self.from_parts(base.parts)
+        parts = self.of_parts(base.parts)
         heard = torch.ones_like(mask) if self.padding else mask
         pooling = cast(ValuePooling, self.pooling)
         gate = cast(Gate, self.gate)
@@ -176,7 +176,7 @@ class ReleasedGrain(Grain):
 
     def mix_parts(self, parts: Tensor, mask: Tensor) -> Tensor:
         """Return the local features after they met, as they are, padding too."""
-        parts = self.from_parts(parts)
+        parts = self.of_parts(parts)
         for layer in self.layers:
             parts = layer(parts, src_key_padding_mask=~mask)
         return parts
