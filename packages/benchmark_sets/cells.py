@@ -15,7 +15,7 @@ import numpy as np
 
 import workbench as wb
 from benchmark_sets import classes, classification, composed, declaration, variants
-from workbench.io import json_value, read_text, write_json
+from workbench.io import json_value, write_json
 from workbench.metrics.declared import MEAN_OF_KINDS
 from workbench.records import Measurement, MetricKey, Split, Values, require
 from workbench.registry import check_options, require_known
@@ -189,9 +189,7 @@ def _evaluate(model: Model, target: Target, rounds: int, folder: Path) -> None:
 
 def _load_classes(folder: str, templates: str = "photo", classes_file: str = "", column: str = "") -> Loaded:
     """Load images of classes."""
-    lines = read_text(classes_file).splitlines() if classes_file else []
-    names = [line.strip() for line in lines if line.strip()]
-    labelled = classes.read_labelled(folder, "test", names, column)
+    labelled = classes.read_labelled(folder, "test", classes.read_names(classes_file), column)
     return Loaded((labelled, classes.read_templates(templates)), [labelled.split], "classification")
 
 
@@ -235,12 +233,8 @@ def _names_with_languages() -> list[str]:
 def _load_lengths(
     data: str, folder: str = "", words: list[int] | None = None, tokens: list[int] | None = None
 ) -> Loaded:
-    """Load texts that are cut at several numbers of words, or of CLIP's tokens."""
-    split = wb.load_data(data, **({"root": folder} if folder else {}))
-    if tokens:
-        splits = variants.cut_to_tokens(split, tokens)
-    else:
-        splits = variants.cut_captions(split, words or variants.LENGTHS)
+    """Load texts that are cut at several numbers of CLIP's tokens, or of words."""
+    splits = variants.lengths_of(data, folder or None, tokens or (), words or ())
     return Loaded((splits, False), list(splits.values()), "long texts")
 
 

@@ -150,6 +150,16 @@ def _labelled(
     return Labelled(split, rows, words)
 
 
+def read_names(file: str) -> list[str]:
+    """Read names of classes, one a line; none without a file.
+
+    Args:
+        file: in UTF-8; lines without text do not count.
+    """
+    lines = read_text(file).split("\n") if file else []
+    return [line.strip() for line in lines if line.strip()]
+
+
 def read_templates(name: str) -> tuple[str, ...]:
     """Return templates, in which ``{}`` stands for a class.
 

@@ -100,12 +100,10 @@ def classify(  # noqa: PLR0913 - typer reads the options from the signature
     from benchmark_sets import classes as reading
     from benchmark_sets import classified
     from benchmark_sets.written import rounds_or_usual
-    from workbench.io import read_text
 
     wb.use_device(device, precision)
     require(model, "name a model with --model")
-    names = read_text(classes).split("\n") if classes else []
-    names = [name.strip() for name in names if name.strip()]
+    names = reading.read_names(classes)
     words = reading.read_templates(templates)
     test = reading.read_labelled(folder, "test", names, column)
     parts = classified.parts_of(folder, names, column) if linear_probe else None

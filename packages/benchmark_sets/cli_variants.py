@@ -84,14 +84,8 @@ def lengths(  # noqa: PLR0913 - typer reads the options from the signature
     from benchmark_sets import variants
 
     require(model, "name a model with --model")
-    require(not (words and tokens), "give --tokens or --words, not both")
     require_writable(root)
-    options = {"root": folder} if folder else {}
-    split = wb.load_data(data, **options)
-    if words:
-        splits = variants.cut_captions(split, words)
-    else:
-        splits = variants.cut_to_tokens(split, tokens or variants.TOKENS)
+    splits = variants.lengths_of(data, folder or None, tokens or (), words or ())
     wb.use_device(device, precision)
     measured = _measure(model or [], splits, rounds, mean=False)
     _report(Path(root) / "lengths", Path(data).name, measured, as_json=as_json)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+import workbench as wb
 from benchmark_sets.declaration import declaration
 from workbench.cli.output import align_columns
 from workbench.data import load
@@ -26,7 +27,6 @@ from workbench.records.measurement import measurement_row
 MEAN = "mean"
 DEPTHS = (1, 5, 10)
 # words, and tokens of CLIP, that are kept of long texts
-LENGTHS = (8, 16, 32, 64, 128)
 TOKENS = (10, 20, 40, 77, 154, 248)
 # tokens that CLIP puts around a text
 AROUND = 2
@@ -77,6 +77,25 @@ def languages_of(name: str, root: str | None, chosen: Sequence[str]) -> dict[str
     if missing is not None and not splits:
         raise missing
     return splits
+
+
+def lengths_of(
+    name: str, root: str | None, tokens: Sequence[int] = (), words: Sequence[int] = ()
+) -> dict[str, Split]:
+    """Return the captions of data by their beginnings, see ``cut_to_tokens`` and ``cut_captions``.
+
+    Args:
+        name: of data, or a path.
+        root: their folder; ``None`` = below ``WORKBENCH_DATA``.
+        tokens: numbers of tokens; ``TOKENS`` where neither these nor words are given.
+        words: numbers of words, in place of tokens.
+
+    Raises:
+        ValueError: both are given.
+    """
+    require(not (words and tokens), "give --tokens or --words, not both")
+    split = wb.load_data(name, **({"root": root} if root else {}))
+    return cut_captions(split, words) if words else cut_to_tokens(split, tokens or TOKENS)
 
 
 def cut_captions(split: Split, lengths: Sequence[int]) -> dict[str, Split]:
