@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import pandas as pd
 from torch import nn
@@ -64,6 +64,20 @@ class Subject:
         """Return the model as JSON values; an object by its name."""
         named = isinstance(self.model, str | Path)
         return {"model": str(self.model) if named else self.name, **self.options}
+
+
+class Opened(NamedTuple):
+    """A model of a suite that is open.
+
+    Args:
+        model: takes its vectors from the cache.
+        vectors: counts what is encoded.
+        known: what it is known by; empty = what it computes may have changed.
+    """
+
+    model: Model
+    vectors: CachedVectors
+    known: str
 
 
 @dataclass(frozen=True)
@@ -309,20 +323,26 @@ def measure_model(
     """
     if device:
         wb.use_device(device)
-    began: dict[str, Any] = {}
+    began: dict[str, Opened | Exception] = {}
     for entry in entries:
         cell = _measure_cell(subject, entry, place, rounds, began, loaded if loaded is not None else {})
         cell.write()
         say(f"{subject.name} on {entry.name}: {cell.error or cell.status}")
-    if "vectors" in began:
-        _write_model(place, subject, began["model"], began["vectors"])
-    if "error" in began:
+    opened = began.get(subject.name)
+    if isinstance(opened, Exception):
         return Outcome(place, "failed:start", FAILED, error="the model cannot be opened")
+    if opened is not None:
+        _write_model(place, subject, opened.model, opened.vectors)
     return Outcome(place, "ok", OK)
 
 
 def _measure_cell(
-    subject: Subject, entry: Entry, place: Path, rounds: int, began: dict[str, Any], loaded: dict[str, Any]
+    subject: Subject,
+    entry: Entry,
+    place: Path,
+    rounds: int,
+    began: dict[str, Opened | Exception],
+    loaded: dict[str, Any],
 ) -> Cell:
     """Measure a cell, unless it is there; what is wrong becomes its error.
 
@@ -331,20 +351,20 @@ def _measure_cell(
         entry: the benchmark.
         place: folder of the suite.
         rounds: bootstrap rounds.
-        began: holds ``model`` and ``vectors`` once the model is open, or the ``error`` that keeps it from it.
-        loaded: data by benchmark, or the error.
+        began: the model once it is open, by its name, or the error that keeps it from it.
+        loaded: data and their checksum by benchmark, or the error.
     """
     folder = cell_folder(place, subject.name, entry.name)
     cell = partial(Cell, subject.name, entry.name, folder=folder)
     try:
-        data = _load_once(entry, loaded)
+        data, identity = _make_once(loaded, entry.name, partial(_load_data, entry))
     except Exception as error:  # noqa: BLE001 - the other cells are measured
         status: Status = "missing" if isinstance(error, FileNotFoundError) else "failed"
         return cell(entry.tab, status, error=_line_of(error))
     try:
-        model, known = _open_once(subject, began)
+        model, _, known = _make_once(began, subject.name, partial(_open_subject, subject))
         made_from = {"model": subject.as_dict(), "weights": known, "rounds": rounds}
-        made_from |= {"benchmark": entry.as_dict(), "data": data.identity()}
+        made_from |= {"benchmark": entry.as_dict(), "data": identity}
         earlier = None
         with suppress(ValueError):  # a damaged one is measured again
             earlier = read_cell(folder)
@@ -369,39 +389,31 @@ def _line_of(error: Exception) -> str:
     return " ".join(str(message).split()) or type(error).__name__
 
 
-def _load_once(entry: Entry, loaded: dict[str, Any]) -> Loaded:
-    """Load the data of a benchmark, or raise what kept them from being loaded before."""
-    if entry.name not in loaded:
+def _make_once(known: dict[str, Any], name: str, make: Callable[[], Any]) -> Any:
+    """Return what is known by a name, made the first time; raise what kept it from being made."""
+    if name not in known:
         try:
-            loaded[entry.name] = entry.load()
-        except Exception as error:
-            loaded[entry.name] = error
-            raise
-    if isinstance(loaded[entry.name], Exception):
-        raise loaded[entry.name]
-    data: Loaded = loaded[entry.name]
-    return data
+            known[name] = make()
+        except Exception as error:  # noqa: BLE001 - it is raised below, and again
+            known[name] = error
+    if isinstance(known[name], Exception):
+        raise known[name]
+    return known[name]
 
 
-def _open_once(subject: Subject, began: dict[str, Any]) -> tuple[Model, str]:
-    """Open a model, and tell what it is known by; empty = what it computes may have changed."""
-    if "error" in began:
-        raise began["error"]
-    if "model" not in began:
-        try:
-            opened = wb.open_model(subject.model, **subject.options)
-            model, vectors = with_cached_vectors(opened)
-            model.name = subject.name
-            named = isinstance(subject.model, str | Path)
-            began |= {
-                "vectors": vectors,
-                "known": vectors.identity or (_stamp_of_code(opened) if named else ""),
-            }
-            began["model"] = model
-        except Exception as error:
-            began["error"] = error
-            raise
-    return began["model"], began["known"]
+def _load_data(entry: Entry) -> tuple[Loaded, str]:
+    """Load the data of a benchmark, with their checksum."""
+    data = entry.load()
+    return data, data.identity()
+
+
+def _open_subject(subject: Subject) -> Opened:
+    """Open a model that takes its vectors from the cache."""
+    opened = wb.open_model(subject.model, **subject.options)
+    model, vectors = with_cached_vectors(opened)
+    model.name = subject.name
+    named = isinstance(subject.model, str | Path)
+    return Opened(model, vectors, vectors.identity or (_stamp_of_code(opened) if named else ""))
 
 
 def _stamp_of_code(model: Model) -> str:

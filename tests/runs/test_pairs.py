@@ -327,9 +327,11 @@ def test_one_object_may_be_both_stages():
     class Both(Noise, Pairwise):
         pass
 
-    again = wb.evaluate(Both(), data(), rerank=5, rounds=0)
+    both = open_model(Both(), device="cpu", precision="float32")
+    again = wb.evaluate(both, data(), rerank=5, rounds=0)
     expected = wb.evaluate(Noise(), data(), rerank=5, reranker=Pairwise(), rounds=0)
     assert dict(again) == pytest.approx(dict(expected))
+    assert (again.model.first.precision, again.model.second.precision) == ("float32", "float32")
 
 
 def test_a_named_second_stage_is_saved_opened_and_asked_live(tmp_path, monkeypatch):

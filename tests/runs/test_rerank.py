@@ -122,6 +122,40 @@ def test_a_run_that_re_ranks_has_one_order_wherever_it_is_read(folder, tmp_path)
     assert f"re-ranked {pairs} of 720 pairs by chan in " in done.stderr
 
 
+def matrix(result):
+    return by_rows(result.any_scores()).rows()
+
+
+def test_a_trained_model_that_re_ranks_is_opened_again_as_it_was_and_measured_on_other_data(folder, tmp_path):
+    again = {"rerank": 2, "reranker": "chan", "combine": "sum", "weight": 0.5}
+    result = evaluate(str(folder), rounds=0, **again)
+    result.save(tmp_path / "run")
+    (opened,) = open_runs([str(tmp_path / "run")])
+    np.testing.assert_allclose(matrix(opened), matrix(result), atol=1e-5)
+    other = evaluate(str(tmp_path / "run"), {"name": "scenes", "size": 8}, rounds=0)
+    assert other.run.scoring == opened.run.scoring == again
+    expected = evaluate(str(folder), other.split, rounds=0, **again)
+    np.testing.assert_allclose(matrix(other), matrix(expected), atol=1e-5)
+
+
+WARMER = {"rerank": 1, "reranker": {"name": "cross", "temperature": 0.5}}
+
+
+@pytest.mark.parametrize("scoring", [{}, {"scorer": "scan_t2i"}, {"rerank": 1, "reranker": "chan"}, WARMER])
+def test_a_run_scores_again_by_what_it_was_evaluated_with(folder, tmp_path, scoring):
+    data, every = {"name": "scenes", "size": 4}, 20
+    alone = evaluate(str(folder), data, scoring=scoring, rounds=0)
+    alone.save(tmp_path / "second")
+    staged = evaluate("scenes:scenes", data, rerank=every, reranker=str(tmp_path / "second"), rounds=0)
+    local = alone.scores
+    if "rerank" in scoring:
+        local = scorer_of(scoring["reranker"]).scores(alone.image, alone.text)
+    np.testing.assert_allclose(matrix(staged), local, atol=1e-5)
+    staged.save(tmp_path / "staged")
+    (opened,) = open_runs([str(tmp_path / "staged")])
+    np.testing.assert_allclose(matrix(opened), local, atol=1e-5)
+
+
 def test_all_candidates_are_the_scorer_itself(folder):
     (one,) = open_runs([str(folder)])
     model = first_stage(one.model, {}, Reranking(60))

@@ -261,15 +261,16 @@ class TrainedModel(EncoderModel):
     def pair_scores(
         self, image: Embedding, text: Embedding, rows: Rows, items: Rows, *, say: Say = silent
     ) -> Array:
-        """Score pairs by the scorer that re-ranks, image by image, see ``Model``."""
+        """Score pairs by the scorer that re-ranks, where there is one, image by image, see ``Model``."""
         began, scorer = time.perf_counter(), self.objective.reranker
+        if scorer is None:
+            return super().pair_scores(image, text, rows, items, say=say)
         image, text = image.in_float32(self.device), text.in_float32(self.device)
 
         def score(row: Rows, texts: Rows) -> Array:
-            scores: Tensor = scorer.scores(image.take(row), text.take(texts))  # type: ignore[union-attr]
+            scores: Tensor = scorer.scores(image.take(row), text.take(texts))
             return scores[0].float().cpu().numpy()
 
         values = image_by_image(score, rows, items)
-        name = scorer.name if scorer else ""
-        say(format_cost(len(rows), len(image) * len(text), name, time.perf_counter() - began))
+        say(format_cost(len(rows), len(image) * len(text), scorer.name, time.perf_counter() - began))
         return values

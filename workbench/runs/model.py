@@ -50,6 +50,7 @@ class Model:
         scorer: how several vectors an item are compared; ``None`` = the vectors are one an item, or the model
             scores in its own way.
         scores_itself: whether it has scores of its own, which no scorer replaces.
+        rescored: by what it scores in place of what it was opened with, see ``rescoring.rescore``.
         makers: fitted signal makers by name, of what it reads of texts.
         extras: what of an embedding beside the mean it was trained for; ``compares`` = what its scores read.
         embed_dim: width of its vectors; ``None`` = it does not say so before it embeds.
@@ -69,6 +70,7 @@ class Model:
     of_unit_length: bool = True
     scorer: Scorer | None = None
     scores_itself: bool = False
+    rescored: Mapping[str, Any] = {}
     makers: Mapping[str, SignalMaker] = {}
     extras: Sequence[str] = ()
     compares: Sequence[str] = ()

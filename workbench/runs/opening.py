@@ -23,6 +23,7 @@ from workbench.runs import store as runs
 from workbench.runs.build import load_split, load_target
 from workbench.runs.by_query import ByQuery
 from workbench.runs.caption_tables import split_of_table
+from workbench.runs.config import Config
 from workbench.runs.encoder_model import EncoderModel
 from workbench.runs.kinds import Evaluation, Training, read_kind
 from workbench.runs.models import SHIPPED as MODEL
@@ -312,12 +313,13 @@ def _read_data(
     """Return the split as its data have it, and a title."""
     if isinstance(kind, Evaluation):
         on = target or (Target(**kind.target) if kind.target else None)
-        if on is None and folder is not None:
-            split = _saved_split(folder, kind.data)
-            return split.first(images) if images else split, kind.name
-        on = on or Target(data=kind.data)
         own = find_run_folder(kind.model) if kind.model else None
         config = read_config(own) if own and isinstance(read_kind(own), Training) else None
+        if on is None and folder is not None:
+            split = _saved_split(folder, kind.data)
+            split = _split_of_training(config, kind.split, split) if config else split
+            return split.first(images) if images else split, kind.name
+        on = on or Target(data=kind.data)
         return load_target(config, on.model_copy(update={"images": images or on.images})), kind.name
     config = read_config(folder or Path())
     config = config.replace(test_images=images) if images else config
@@ -350,6 +352,18 @@ def _saved_split(folder: Path, name: str) -> Split:
     return split_of_table(name, captions, images["id"])
 
 
+def _split_of_training(config: Config, part: str, saved: Split) -> Split:
+    """Return the data that a model was trained on with their images, where an evaluation was of these; else
+    what it kept of its data.
+    """
+    try:
+        split = load_split(config, part or "test")
+    except FileNotFoundError:
+        return saved
+    alike = not differing_facts(facts_of(split, "ids", "own"), facts_of(saved, "ids", "own"))
+    return split if alike and split.name == saved.name else saved
+
+
 def _run_contents(folder: Path | None, split: Split, own: bool = True) -> Contents:
     """Return the model, and the embeddings that the run kept of its own data; where they lack an item, or
     something that the objective's scores read, the split is embedded. What the shipped encoder says the cache
@@ -363,7 +377,7 @@ def _run_contents(folder: Path | None, split: Split, own: bool = True) -> Conten
             embedding = _saved_embedding(model.embed_dim, folder, side, ids)
             other = _saved_embedding(model.embed_dim, folder, side, ids, "_t2i")
             if embedding and other:
-                embedding, model.directed = TwoWays.from_directions(embedding, other), True
+                embedding, model.directed = TwoWays.from_members([embedding, other]), True
             sides += [embedding] if embedding else []
     elif folder is None and isinstance(model, EncoderModel):
         source = model.source(split)

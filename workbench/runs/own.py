@@ -4,9 +4,9 @@ several models.
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 import torch
@@ -22,7 +22,7 @@ from workbench.metrics.blocks import by_rows
 from workbench.objectives.parts.attention import Scorer
 from workbench.objectives.parts.maxsim import MaxSim
 from workbench.progress import Task
-from workbench.records import Array, Embedding, Rows, require
+from workbench.records import Array, Embedding, require
 from workbench.registry import require_list
 from workbench.runs.model import Model, Say, silent
 from workbench.runs.outputs import (
@@ -34,7 +34,7 @@ from workbench.runs.outputs import (
     is_several,
 )
 from workbench.runs.scoring import score_split
-from workbench.runs.ways import WAYS, Instruction, TwoWays, Way, instructions, one_way
+from workbench.runs.ways import WAYS, Instruction, SideBySide, TwoWays, Way, instructions, one_way
 from workbench.training.batches import Source
 
 # images or texts that are encoded at a time
@@ -45,6 +45,7 @@ PAIRED = "score(images, texts)"
 HAS = f"a model has encode_image and encode_text, or {PAIRED} or scores(images, texts) alone"
 
 
+Own = TypeVar("Own", bound="OwnModel")
 # what the scores of an object are given
 OF_EMBEDDINGS = "two embeddings, whose vectors are image.mean and text.mean"
 
@@ -138,6 +139,14 @@ class OwnModel(Model):
         if isinstance(self.subject, nn.Module):
             self.subject.to(self._place).eval()
         return self
+
+    def seen_as(self, kind: type[Own]) -> Own:
+        """Return the object as a model of another kind, which computes where this one does.
+
+        Args:
+            kind: of the model.
+        """
+        return kind(self.subject, self.name, self.origin).to(str(self._place), self.precision)
 
     def count_truncated(self, source: Source) -> tuple[int, int]:
         """Count how many captions the encoder cuts, and say at which length, where it says so itself."""
@@ -278,7 +287,7 @@ class ObjectModel(OwnModel):
         widths = sorted({chunk.mean.shape[1] for chunk in every})
         require(len(widths) < 2, f"{method}() gave vectors of {' and '.join(map(str, widths))} numbers")
         first, *more = [Embedding.join(chunks[way]) for way in ways]
-        return TwoWays.from_directions(first, more[0]) if more else first
+        return TwoWays.from_members([first, *more]) if more else first
 
     def _read_output(self, output: Any, method: str, names: Sequence[str]) -> Embedding:
         """Return what a method gave, as an embedding on the processor."""
@@ -391,28 +400,17 @@ class SavedVectors(Model):
         )
 
 
-@dataclass(frozen=True)
-class Joint(Embedding):
-    """What several models embed the same items to: ``mean`` is ``(N, 0)``.
-
-    Args:
-        members: the embedding of each model.
-    """
-
-    members: tuple[Embedding, ...] = ()
+class Joint(SideBySide):
+    """What several models embed the same items to: ``mean`` is ``(N, 0)``."""
 
     @classmethod
-    def from_members(cls, members: Sequence[Embedding]) -> "Joint":
+    def from_members(cls, members: Sequence[Embedding]) -> Self:
         """Put embeddings of the same items side by side."""
         return cls(torch.empty(len(members[0]), 0), members=tuple(members))
 
-    def take(self, rows: Rows | Tensor | slice) -> "Joint":
-        """Return some rows ``(n,)``."""
-        return Joint.from_members([member.take(rows) for member in self.members])
-
-    def in_float32(self, device: torch.device) -> "Joint":
-        """Return each embedding in float32, on a device."""
-        return Joint.from_members([member.in_float32(device) for member in self.members])
+    def current(self) -> tuple[Embedding, ...]:
+        """Return the embedding of each model."""
+        return self.members
 
 
 class Ensemble(Model):

@@ -6,7 +6,7 @@ reads an image and a text together.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from math import isfinite
 from pathlib import Path
@@ -15,7 +15,6 @@ from typing import Any, get_args
 import numpy as np
 import torch
 from PIL import Image
-from torch import Tensor
 
 from workbench.metrics.blocks import AnyScores, RowScores, reranked, reranked_row
 from workbench.objectives.parts.attention import Form, scorer_of
@@ -27,7 +26,8 @@ from workbench.runs.own import ObjectModel, encoding_methods
 from workbench.runs.pairs import PairModel
 from workbench.runs.protocol import ModelProtocol
 from workbench.runs.rescoring import rescore
-from workbench.runs.ways import WAYS, TwoWays, one_way, view_for_way
+from workbench.runs.scoring import scoring_of
+from workbench.runs.ways import WAYS, SideBySide, TwoWays, one_way, view_for_way
 from workbench.training.batches import Source
 
 COMBINES = ("replace", "sum")
@@ -121,40 +121,8 @@ class Reranking:
         return fields if self.factor is None else {**fields, "weight": self.factor}
 
 
-@dataclass(frozen=True)
-class Staged(Embedding):
-    """What two stages embed the same items to; the fields that a run keeps are those of the first.
-
-    Args:
-        first: embedding of the first stage.
-        second: of the second.
-    """
-
-    first: Embedding | None = field(default=None)
-    second: Embedding | None = field(default=None)
-
-    @classmethod
-    def from_stages(cls, first: Embedding, second: Embedding) -> "Staged":
-        """Put embeddings of the same items side by side."""
-        kept = {name: getattr(first, name) for name in ("mean", "log_var", "parts", "mask")}
-        return cls(**kept, first=first, second=second)
-
-    def both(self) -> tuple[Embedding, Embedding]:
-        """Return the embeddings of both stages; the vectors of the first may have been changed since."""
-        if self.first is None or self.second is None:
-            raise TypeError("two stages score what both embed")
-        same = self.first.mean is self.mean
-        return (self.first if same else replace(self.first, mean=self.mean)), self.second
-
-    def take(self, rows: Rows | Tensor | slice) -> "Staged":
-        """Return some rows ``(n,)``."""
-        first, second = self.both()
-        return Staged.from_stages(first.take(rows), second.take(rows))
-
-    def in_float32(self, device: torch.device) -> "Staged":
-        """Return both in float32, on a device."""
-        first, second = self.both()
-        return Staged.from_stages(first.in_float32(device), second.in_float32(device))
+class Staged(SideBySide):
+    """What two stages embed the same items to, the first one first."""
 
 
 class Reranked(Model):
@@ -187,6 +155,8 @@ class Reranked(Model):
             return self.how.fields(self.how.reranker, {})
         options = dict(self.second.origin)
         name = options.pop("model", "")
+        if own := scoring_of(self.second):
+            options["scoring"] = own
         return self.how.fields(name, options if name else {})
 
     @property
@@ -218,9 +188,9 @@ class Reranked(Model):
         if self.how.compares_parts and self.how.reranker:
             several = image.parts is not None or text.parts is not None
             require(several, self.how.missing_parts_message(self.first.name))
-            return Staged.from_stages(image, image), Staged.from_stages(text, text)
+            return Staged.from_members([image, image]), Staged.from_members([text, text])
         images, texts = self.second.embed(self.second.source(split))
-        return Staged.from_stages(image, images), Staged.from_stages(text, texts)
+        return Staged.from_members([image, images]), Staged.from_members([text, texts])
 
     def write(self, folder: Path) -> None:
         """Keep what the first stage keeps in a run folder."""
@@ -229,11 +199,11 @@ class Reranked(Model):
     def embed_images(self, images: Sequence[Image.Image], *, features: str = "") -> Embedding:
         """Embed loose images by both stages."""
         first = self.first.embed_images(images, features=features)
-        return Staged.from_stages(first, self.second.embed_images(images))
+        return Staged.from_members([first, self.second.embed_images(images)])
 
     def embed_texts(self, texts: Sequence[str]) -> Embedding:
         """Embed loose texts by both stages."""
-        return Staged.from_stages(self.first.embed_texts(texts), self.second.embed_texts(texts))
+        return Staged.from_members([self.first.embed_texts(texts), self.second.embed_texts(texts)])
 
     def scores(self, image: Embedding, text: Embedding) -> Array:
         """Return ``(I, T)`` scores of the first stage."""
@@ -268,7 +238,8 @@ class Reranked(Model):
 
     def _both(self, side: Embedding) -> tuple[Embedding, Embedding]:
         if isinstance(side, Staged):
-            return side.both()
+            first, second = side.current()
+            return first, second
         raise TypeError(f"{self.name} scores what both of its stages embed")
 
 
@@ -281,23 +252,25 @@ def unstaged(model: Model, image: Embedding, text: Embedding) -> tuple[Model, Em
         text: embeddings of texts.
     """
     if isinstance(model, Reranked) and isinstance(image, Staged) and isinstance(text, Staged):
-        return model.first, image.both()[0], text.both()[0]
+        return model.first, image.current()[0], text.current()[0]
     return model, image, text
 
 
-def with_scoring(model: Model, scoring: Mapping[str, Any], opened: Callable[[Any], Model]) -> Model:
+def with_scoring(model: Model, scoring: Mapping[str, Any], opened: Callable[..., Model]) -> Model:
     """Let a model score as an evaluation says.
 
     Args:
         model: of the evaluation.
         scoring: see ``Evaluation.scoring``.
-        opened: opens the reranker by its name.
+        opened: opens the reranker by its name and options.
 
     Raises:
         ValueError: the reranker has no name.
     """
-    fields = {name: value for name, value in scoring.items() if name not in SECOND}
-    second = {name: scoring[name] for name in SECOND if name in scoring}
+    # options of a scorer of parts are fields of a configuration
+    second_names = () if isinstance(scoring.get("reranker"), Mapping) else SECOND
+    fields = {name: value for name, value in scoring.items() if name not in second_names}
+    second = {name: scoring[name] for name in second_names if name in scoring}
     how = Reranking(
         second.get("rerank", 0),
         second.get("reranker", ""),
@@ -305,8 +278,13 @@ def with_scoring(model: Model, scoring: Mapping[str, Any], opened: Callable[[Any
         second.get("weight"),
     )
     require(how.reranker or not how.k, NAMELESS)
-    options = scoring.get("reranker_options", {})
-    return staged(first_stage(model, fields, how), how, partial(opened, **options))
+    options = dict(second.get("reranker_options", {}))
+    own = options.pop("scoring", {})
+
+    def open_again(name: Any) -> Model:
+        return with_scoring(opened(name, **options), own, opened)
+
+    return staged(first_stage(model, fields, how), how, open_again)
 
 
 def add_second_stage(
@@ -314,7 +292,7 @@ def add_second_stage(
     split: Split,
     sides: tuple[Embedding, Embedding],
     how: Reranking,
-    opened: Callable[[Any], Model],
+    opened: Callable[..., Model],
 ) -> tuple[Model, Split, Embedding, Embedding]:
     """Put a second stage behind a model that has embedded a split.
 
@@ -376,7 +354,7 @@ def staged(model: Model, how: Reranking, opened: Callable[[Any], Model]) -> Mode
 def _as_first_stage(model: Model) -> Model:
     """Return a first stage; an object that scores pairs and encodes as well is one by its vectors."""
     if isinstance(model, PairModel) and all(encoding_methods(model.subject).values()):
-        return ObjectModel(model.subject, model.name, model.origin)
+        return model.seen_as(ObjectModel)
     return model
 
 
@@ -391,7 +369,7 @@ def _as_second_stage(second: Model, first: Model) -> Model:
     subject = getattr(second, "subject", None)
     encodes = all(encoding_methods(subject).values())
     if isinstance(second, ObjectModel) and callable(getattr(subject, "score", None)):
-        return PairModel(subject, second.name, second.origin)
+        return second.seen_as(PairModel)
     both = isinstance(second, PairModel) and encodes
     require(
         second is not first or both,
@@ -416,9 +394,10 @@ def first_stage(model: Model, scoring: Mapping[str, Any], how: Reranking) -> Mod
     """
     if not (how.k and how.compares_parts and isinstance(model, TrainedModel)):
         return rescore(model, scoring)
-    fields = {**scoring, "rerank": how.k, "reranker": how.reranker or SCORERS[0]}
-    changed = rescore(model, fields)
+    name = how.reranker or SCORERS[0]
+    changed = rescore(model, {**scoring, "rerank": how.k, "reranker": name})
     changed.weight = how.factor
+    changed.rescored = {**changed.rescored, **how.fields(name, {})}
     return changed
 
 

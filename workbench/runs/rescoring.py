@@ -22,7 +22,7 @@ from workbench.runs.encoder_model import TrainedModel
 from workbench.runs.measure import calibrate
 from workbench.runs.model import Model
 from workbench.runs.resolve import make_objective
-from workbench.runs.spellings import merge_layers
+from workbench.runs.spellings import bare_names, merge_layers
 from workbench.training import checkpoint, seed_everything
 
 WISE_FT = "wise_ft"
@@ -45,6 +45,13 @@ def rescore(model: Model, scoring: Mapping[str, Any]) -> Model:
     """
     if not scoring:
         return model
+    changed = _score_otherwise(model, scoring)
+    changed.rescored = bare_names(merge_layers(model.rescored, scoring))
+    return changed
+
+
+def _score_otherwise(model: Model, scoring: Mapping[str, Any]) -> Model:
+    """Return the model as ``rescore`` does, or itself where only the share of its weights is said."""
     if not isinstance(model, TrainedModel):
         unread = ", ".join(name for name in scoring if name != "scorer")
         lacks = "it has no objective whose scores could change, and takes scorer alone"

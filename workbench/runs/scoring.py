@@ -13,13 +13,12 @@ from workbench.training.batches import Source
 
 
 def scoring_of(model: Model) -> dict[str, Any]:
-    """Return how a model scores that was not trained here, as ``rescoring.rescore`` takes it; nothing = in
-    its own way.
+    """Return how a model scores, as ``rescoring.rescore`` takes it; nothing = as it was opened.
 
     Args:
         model: any.
     """
-    return {"scorer": asdict(model.scorer)} if model.scorer else {}
+    return {"scorer": asdict(model.scorer)} if model.scorer else dict(model.rescored)
 
 
 def note_of(scorer: Scorer) -> str:

@@ -1,9 +1,9 @@
 """Items that a model encodes otherwise as queries than as what is sought, or otherwise for each direction."""
 
 import inspect
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple, Self
 
 import torch
 from torch import Tensor
@@ -20,36 +20,39 @@ FIELDS = ("side", "direction", "prompt")
 
 
 @dataclass(frozen=True)
-class TwoWays(Embedding):
-    """Items as both directions see them. The fields of an embedding are those of image to text.
+class SideBySide(Embedding):
+    """Several embeddings of the same items; its own fields are those of the first.
 
     Args:
-        other: the items of text to image.
+        members: the embeddings.
     """
 
-    other: Embedding | None = None
+    members: tuple[Embedding, ...] = ()
 
     @classmethod
-    def from_directions(cls, i2t: Embedding, t2i: Embedding) -> "TwoWays":
-        """Put the embeddings of both directions side by side."""
-        return cls(**vars(i2t), other=t2i)
+    def from_members(cls, members: Sequence[Embedding]) -> Self:
+        """Put embeddings of the same items side by side."""
+        own = {name: getattr(members[0], name) for name in Embedding.__dataclass_fields__}
+        return cls(**own, members=tuple(members))
 
-    def towards(self, way: Way) -> Embedding:
-        """Return the items as one direction sees them."""
-        if way == "t2i" and self.other is not None:
-            return self.other
-        fields = {name: value for name, value in vars(self).items() if name != "other"}
-        return Embedding(**fields)
+    def current(self) -> tuple[Embedding, ...]:
+        """Return the embeddings; the vectors of the first may have been changed since."""
+        first, *others = self.members
+        if first.mean is not self.mean:
+            first = replace(first, mean=self.mean)
+        return first, *others
 
-    def take(self, rows: Rows | Tensor | slice) -> "TwoWays":
-        """Return some rows ``(n,)`` of both."""
-        return TwoWays.from_directions(self.towards("i2t").take(rows), self.towards("t2i").take(rows))
+    def take(self, rows: Rows | Tensor | slice) -> Self:
+        """Return some rows ``(n,)`` of each."""
+        return self.from_members([member.take(rows) for member in self.current()])
 
-    def in_float32(self, device: torch.device) -> "TwoWays":
-        """Return both in float32, on a device."""
-        return TwoWays.from_directions(
-            self.towards("i2t").in_float32(device), self.towards("t2i").in_float32(device)
-        )
+    def in_float32(self, device: torch.device) -> Self:
+        """Return each in float32, on a device."""
+        return self.from_members([member.in_float32(device) for member in self.current()])
+
+
+class TwoWays(SideBySide):
+    """Items as both directions see them, image to text first."""
 
 
 def view_for_way(embedding: Embedding, way: Way) -> Embedding:
@@ -59,7 +62,7 @@ def view_for_way(embedding: Embedding, way: Way) -> Embedding:
         embedding: of images or of texts.
         way: the direction.
     """
-    return embedding.towards(way) if isinstance(embedding, TwoWays) else embedding
+    return embedding.current()[WAYS.index(way)] if isinstance(embedding, TwoWays) else embedding
 
 
 def query_way(image: Embedding, text: Embedding) -> Way:

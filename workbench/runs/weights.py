@@ -38,8 +38,8 @@ def require_weights(model: str, pretrained: str) -> None:
     by_tag = "" if model.endswith(".json") else f"a tag, as {model}:{tag}, or "
     require(
         not lacks_weights(model, pretrained),
-        f"{model} comes without weights; give {by_tag}a file as --pretrained (pretrained=), or say "
-        "--random-weights (random_weights=True) for random ones",
+        f"{model} comes without weights; give {by_tag}a file as pretrained, or random_weights=true "
+        "for random ones; evaluate takes both as options, suite in its file",
     )
 
 

@@ -141,15 +141,18 @@ def test_a_suite_that_was_killed_goes_on_and_ends_equal(here, folders, monkeypat
     assert numbers(ended) == pytest.approx(numbers(whole))
 
 
-def test_what_is_missing_or_fails_is_said_in_its_cell_and_the_others_are_measured(here, folders):
+def test_what_is_missing_or_fails_is_said_in_its_cell_and_the_others_are_measured(here, folders, monkeypatch):
     class Broken(Colours):
         identity = ""
 
         def encode_text(self, texts):
             raise RuntimeError("out of ideas")
 
+    read, identity = [], cells.Loaded.identity
+    monkeypatch.setattr(cells.Loaded, "identity", lambda data: read.append(data.tab) or identity(data))
     models = [Colours(), {"model": Broken(), "name": "broken"}, "no_such_module:Model"]
     measured = suite(models, ["winoground", "cola"], "runs/s", folders=folders, rounds=0)
+    assert len(read) == 1
     by_name = {(cell.model, cell.benchmark): cell for cell in measured.cells}
     assert by_name["Colours", "winoground"].status == "ok"
     assert by_name["Colours", "cola"].status == "missing"
