@@ -1,14 +1,15 @@
 """Values of the ledger's runs by seed and image, packed.
 
-``python -m tools.claims_by_image ROOT`` reads the runs below ROOT that ``workbench claims run`` trained, and
-adds what is new to the file beside the ledger's test. A row is what a judge averages of one run: the mean of
-its numbers, image by image, an image's captions being averaged first. It is kept in eight bits: what rounding
-takes from one image the next one gets, so that the mean of a row is kept far better than its values.
+``python -m tools.claims_by_image ROOT`` reads the runs below ROOT that ``workbench claims run`` trained, adds
+what is new to the file beside the ledger's test, and drops what no line that counts needs. A row is what a
+judge averages of one run: the mean of its numbers, image by image, an image's captions being averaged first.
+It is kept in eight bits: what rounding takes from one image the next one gets, so that the mean of a row is
+kept far better than its values.
 """
 
-import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from paper_tables import claims, probes, trained
 
-from workbench.records import Values
+from workbench.records import Values, require
 from workbench.runs import store
 
 FILE = Path(claims.__file__).parent / "tests" / "claims_by_image.npz"
@@ -89,28 +90,31 @@ def values_of(kept: Kept, line: Mapping[str, Any]) -> dict[str, list[float]]:
     }
 
 
+def has_rows(line: Mapping[str, Any]) -> bool:
+    """Whether a line is of runs, and its number the same each time that it is measured, as a time is not."""
+    return "runs" in line["source"] and claims.find_claim(line["claim"]).learns
+
+
 def collect(root: Path, lines: Iterable[Mapping[str, Any]], known: Kept) -> Kept:
-    """Rows of the runs of these lines that are there and not known yet. A line names the runs of each arm, or
-    those of its first seed; the others have the same configuration and the same code.
-    """
-    folders = [path for path in sorted((root / trained.FOLDER).iterdir()) if (path / store.STATUS).is_file()]
-    there, made = {_text(path): path for path in folders}, Kept()
-    for line in lines:
-        claim, arms, runs = (
-            claims.find_claim(line["claim"]),
-            _arms(line),
-            line.get("source", {}).get("runs", ()),
-        )
-        for arm, first in zip(arms, runs[:: len(runs) // len(arms) or 1] if arms else ()):
-            for seed in line["seeds"] if (root / trained.FOLDER / first).is_dir() else ():
-                folder = there.get(_text(root / trained.FOLDER / first, seed))
-                for keys in _averaged(claim, claim.keys[line["judge"]]) if folder else ():
-                    name = name_of(line, arm, seed, keys)
-                    if folder and name not in made and name not in known:
-                        run = store.read(folder)
-                        of = [_by_image(run, line["data"], key) for key in keys]
-                        made[name] = Row.of(np.mean(of, axis=0))
-    return made
+    """Rows of the runs of these lines, by name: those that are known, and those of runs below a folder."""
+    rows = Kept()
+    for line in filter(has_rows, lines):
+        claim = claims.find_claim(line["claim"])
+        ran = product(_arms(line), line["seeds"])
+        for (arm, seed), run_id in zip(ran, line["source"]["runs"], strict=True):
+            folder = root / trained.FOLDER / run_id
+            for keys in _averaged(claim, claim.keys[line["judge"]]):
+                name = name_of(line, arm, seed, keys)
+                if name in known:
+                    rows[name] = known[name]
+                elif name not in rows and (folder / store.STATUS).is_file():
+                    rows[name] = _read_row(folder, line["data"], keys)
+    return rows
+
+
+def _read_row(folder: Path, where: str, keys: Sequence[str]) -> Row:
+    run = store.read(folder)
+    return Row.of(np.mean([_by_image(run, where, key) for key in keys], axis=0))
 
 
 def _averaged(claim: claims.Claim, keys: Sequence[str]) -> list[list[str]]:
@@ -124,13 +128,6 @@ def _arms(line: Mapping[str, Any]) -> list[trained.Arm]:
     return {" | ".join(label for _, label in of): of for of in contrasts}.get(line["contrast"], [])
 
 
-def _text(folder: Path, seed: int | None = None) -> str:
-    """Configuration and code of a run, with another seed in the place of its own."""
-    config, env = (store.load(folder / name) for name in (store.CONFIG, store.ENV))
-    seeded = {"seed": config["seed"] if seed is None else seed, "code": env["code"]}
-    return json.dumps({**config, **seeded}, sort_keys=True)
-
-
 def _by_image(run: store.Run, where: str, key: str) -> Values:
     if key.startswith(probes.PREFIX):
         found = probes.probe_values(run, key, trained.MEASURED.get(where))
@@ -139,10 +136,11 @@ def _by_image(run: store.Run, where: str, key: str) -> Values:
 
 
 def main(roots: Sequence[str]) -> None:
-    """Add what the runs below these places hold to the file."""
-    rows = read()
+    """Keep the rows of lines that count, and add what the runs below these places hold of them."""
+    rows, lines = read(), claims.current(claims.read_ledger())
     for root in roots:
-        rows |= collect(Path(root), claims.latest_lines(claims.read_ledger()), rows)
+        rows = collect(Path(root), lines, rows)
+    require(rows, f"no run of a line that counts is stored, or lies below {' '.join(roots)}")
     write(rows)
     print(f"{FILE}: {len(rows)} rows, {FILE.stat().st_size // 1000} kB")
 

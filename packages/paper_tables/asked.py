@@ -7,6 +7,7 @@ holds the hash. A question that is asked otherwise has another hash, and its old
 
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pandas as pd
 
 from paper_tables import claims
 from paper_tables.claims import Claim
+from workbench.formatting import format_count
 
 FILE = Path(__file__).parent / "assets" / "asked.tsv"
 COLUMNS = ("day", "claim", "data", "contrast", "smallest", "seeds", "hash")
@@ -36,6 +38,34 @@ def stated(path: Path = FILE) -> pd.DataFrame:
     if not path.is_file():
         return pd.DataFrame(columns=list(COLUMNS))
     return pd.read_csv(path, sep="\t", dtype={"hash": str})
+
+
+def untried(chosen: Iterable[Claim], lines: Iterable[Mapping[str, Any]]) -> list[Row]:
+    """Return the questions of some claims, on all their data, that no line answers.
+
+    Args:
+        chosen: claims.
+        lines: of the ledger that count.
+    """
+    answered = {line["asked"] for line in lines if claims.is_stated(line)}
+    rows: list[Row] = []
+    for claim, where in product(chosen, claims.PLACES):
+        rows += [row for row in questions([claim], where) if row["hash"] not in answered]
+    return rows
+
+
+def describe_untried(claim: Claim, lines: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """Return which questions of a claim wait, by the data that they ask."""
+    left, known = untried([claim], lines), set(stated()["hash"])
+    texts = {}
+    for where in dict.fromkeys(row["data"] for row in left):
+        rows = [row for row in left if row["data"] == where]
+        status = "stated" if {row["hash"] for row in rows} <= known else "not stated"
+        every = len(claim.contrasts)
+        part = f"{len(rows)} of {every} contrasts " if len(rows) < every else ""
+        seeds = format_count(rows[0]["seeds"], "seed")
+        texts[where] = f"{part}{status}, not yet tried ({seeds})"
+    return texts
 
 
 def state(rows: Sequence[Row], day: str, path: Path = FILE) -> int:

@@ -33,10 +33,8 @@ DATA = {"W": "synthetic scenes", "F": "Flickr8k", "H": "HierarCaps", "K": "COCO 
 PLACES = {"W": "scenes", "F": "flickr8k", "H": "hierarcaps", "K": "coco"}  # as commands call them
 QUESTION = ("claim", "data", "contrast", "judge")
 SCALE = {"sum": 100.0, "share": 100.0}  # points, as the papers print them
-# over which objectives gain
+# over which objectives gain, and which says how far an arm of a recorded comparison can come
 BASELINE = "vsepp"
-# arms that say how far an arm can come: trained for the ledger, and in recorded comparisons
-REFERENCES = ("VSE++", "vsepp")
 # images of the test split of recorded comparisons
 RECORDED_IMAGES = 1000
 ENOUGH = 0.8  # correlation from which two metrics "rise together"
@@ -64,7 +62,6 @@ class Claim:
     tables: list[str] = field(default_factory=list)
     arms: dict[str, list[list[str]]] = field(default_factory=dict)
     recorded: list[list[str]] = field(default_factory=list)
-    needs: str = ""
     text: str | None = None
     models: str = ""
     judge: str = "labels"
@@ -129,7 +126,6 @@ class Claim:
             lines.append(f"  arms: {' minus '.join(label for _, label in arms)}")
         lines += [f"  recorded: {more} minus {less}" for more, less in self.recorded]
         lines += [f"  command: {command}" for command in self.commands]
-        lines += [f"  waits for: {self.needs}"] if self.needs else []
         return [*lines, f"  {self.remark}"] if self.remark else lines
 
 
@@ -241,19 +237,19 @@ def latest_lines(lines: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def current(lines: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the last line of each question that is still asked, if its arms have enough steps, and equal;
-    a number such as a time asks for no steps.
+    """Return the last line of each question that is asked today, if its arms have enough steps, and equal;
+    a number such as a time asks for no steps. Arms that were trained for the ledger answer stated questions.
     """
     known = load_claims()
     return [
         line
-        for line in latest_lines(lines)
-        if _is_open(line) and (health.has_long_equal_arms(line) or not known[line["claim"]].learns)
+        for line in latest_lines(filter(_is_open, lines))
+        if health.has_long_equal_arms(line) or not known[line["claim"]].learns
     ]
 
 
 def _is_open(line: Mapping[str, Any]) -> bool:
-    """Return whether a claim still asks the judge of a line."""
+    """Return whether a line answers a question of its claim as it is asked today."""
     claim = load_claims().get(line["claim"])
     if claim is None or line["judge"] not in ("no training", *claim.keys):
         return False
@@ -264,12 +260,17 @@ def _is_open(line: Mapping[str, Any]) -> bool:
         return True
     if "budget" not in line:
         return line["contrast"] in [" | ".join(arms) for arms in claim.recorded]
-    if claim.needs:
-        return False
-    arms = next((arms for arms in claim.contrasts if line["contrast"] == contrast_name(arms)), None)
-    if arms is None or "asked" not in line:
-        return arms is not None
-    return bool(line["asked"] == question_hash(claim, line["data"], arms))
+    hashes = [
+        question_hash(claim, line["data"], arms)
+        for arms in claim.contrasts
+        if line["contrast"] == contrast_name(arms)
+    ]
+    return line.get("asked") in hashes
+
+
+def is_stated(line: Mapping[str, Any]) -> bool:
+    """Return whether the question of a line was stated before it was answered, or the line is exploratory."""
+    return "asked" in line
 
 
 def question_hash(claim: Claim, where: str, arms: Sequence[tuple[str, str]]) -> str:
@@ -302,7 +303,8 @@ def contrast_name(arms: Sequence[tuple[str, str]]) -> str:
 
 
 def history(lines: Iterable[Mapping[str, Any]]) -> dict[tuple[Any, ...], list[str]]:
-    """Return what each question was answered before its last answer: verdict and day, the oldest first.
+    """Return what each question was answered before its last answer: verdict and day, the oldest first, and
+    whether its arms, budget or limits were others.
 
     A line that repeats the values and the verdict of the one before it is no further answer.
     """
@@ -313,8 +315,13 @@ def history(lines: Iterable[Mapping[str, Any]]) -> dict[tuple[Any, ...], list[st
             earlier.append(line)
     words = {}
     for question, several in answers.items():
-        words[question] = [f"{line['verdict']} ({line['day']})" for line in several[:-1]]
+        words[question] = [_earlier_words(line, several[-1]) for line in several[:-1]]
     return words
+
+
+def _earlier_words(line: Mapping[str, Any], last: Mapping[str, Any]) -> str:
+    otherwise = ", asked otherwise" if line.get("asked") != last.get("asked") else ""
+    return f"{line['verdict']} ({line['day']}{otherwise})"
 
 
 def _answer_of_line(line: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -331,20 +338,31 @@ def judge_lines(lines: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     budget.
     """
     judged_lines = [_with_printed(line) for line in lines]
-    shares = health.shares(judged_lines, REFERENCES)
+    shares = health.shares(judged_lines, BASELINE)
     families: dict[Any, list[tuple[dict[str, Any], Evidence]]] = {}
     for line, share in zip(judged_lines, shares, strict=True):
         families.setdefault(family_of(line), []).append((line, evidence_of_line(line, share)))
-    for family in families.values():
-        verdicts = judge([asked for _, asked in family])
-        for (line, _), verdict in zip(family, verdicts, strict=True):
+    for family, members in families.items():
+        verdicts = judge([asked for _, asked in members], count_questions(family))
+        for (line, _), verdict in zip(members, verdicts, strict=True):
             line |= rounded_verdict(verdict)
     return judged_lines
 
 
 def family_of(line: Mapping[str, Any]) -> tuple[str, str, str, bool]:
     """Return what lines share whose verdicts are corrected together."""
-    return PAPERS[line["claim"][0]], line["data"], line["judge"], "budget" in line
+    return PAPERS[line["claim"][0]], line["data"], line["judge"], is_stated(line)
+
+
+def count_questions(family: tuple[str, str, str, bool]) -> int:
+    """Return how many questions of a family are stated, answered or not; 0 where none are stated."""
+    paper, where, who, stated = family
+    asking = [
+        claim
+        for claim in load_claims().values()
+        if claim.paper == paper and where in claim.data and who in claim.keys
+    ]
+    return sum(len(claim.contrasts) for claim in asking) if stated else 0
 
 
 def _with_printed(line: Mapping[str, Any]) -> dict[str, Any]:

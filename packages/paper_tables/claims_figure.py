@@ -87,6 +87,7 @@ def figure_values(lines: Iterable[Line]) -> Mapping[str, object]:
         # of a claim with several rows the arms tell which is which
         says = f"{arms}." if several[_question(mark)] > 1 else claims.find_claim(mark.line["claim"]).says
         row |= about | {"says": says, "judge": mark.line["judge"]}
+        row |= {"kind": claims_told.kind_of(mark.line)}
         row |= {"place": claims.DATA[mark.line["data"]].capitalize() + "."}
         row |= {"words": mark.words, "arms": arms}
         rows.append(row)

@@ -28,8 +28,8 @@ function named(row, asked) {
  * @param {HTMLButtonElement} part
  * @param {HTMLSelectElement} list
  */
-function wanted({ dataset: { paper, judge, is } }, { name }) {
-  return (name === "paper" && paper) || (name === judge && is) || "all";
+function wanted({ dataset: { paper, kind, judge, is } }, { name }) {
+  return (name === "paper" && paper) || (name === "kind" && kind) || (name === judge && is) || "all";
 }
 
 /** @param {HTMLButtonElement} part */

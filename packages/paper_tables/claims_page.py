@@ -2,12 +2,13 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
 
-from paper_tables import claims, claims_figure, claims_told
+from paper_tables import asked, claims, claims_figure, claims_told
 from paper_tables.claims_told import Line, verdict_with_effect
 from paper_tables.judging import ALPHA
 from workbench.english import join_words
@@ -15,6 +16,8 @@ from workbench.formatting import format_count
 from workbench.views.pages import fill_template
 
 TEMPLATE, SCRIPT = (Path(__file__).with_name(name) for name in ("claims.html.j2", "claims_filters.js"))
+HELD, FAILED = ("replicated",), ("refuted", "equivalent")
+OPEN = ("undecided", "void")
 JUDGES = {"labels": "by annotated pairs", "truth": "by the truth", "neither": "by other measures"}
 Asked = dict[tuple[str, str, str], dict[str, Line]]
 
@@ -36,15 +39,16 @@ def write(
     verdicts = lines_by_question(lines)
     places = dict.fromkeys(claims.DATA[key[1]] for key in verdicts)
     words = {"judges": JUDGES, "signs": claims_told.SIGNS, "means": claims_told.MEANS, "level": ALPHA}
+    words |= {"exploratory": claims_told.EXPLORATORY, "kinds": claims_told.KINDS}
     choices = {"partings": list(claims_told.PARTINGS), "papers": list(claims.PAPERS.values())}
     rows = [_row_values(judges, earlier or {}) for judges in verdicts.values()]
     table = {
         "rows": rows,
         "tallies": _tallies(verdicts),
-        "found": _count_judged(verdicts),
-        "waiting": unjudged_claims(verdicts),
+        "finding": tally_sentence(lines),
+        "waiting": waiting_claims(lines),
         "effects": claims_figure.figure_values(
-            sorted(lines, key=lambda line: list(claims.load_claims()).index(line["claim"]))
+            sorted(lines, key=lambda line: (not claims.is_stated(line), _place_in_list(line)))
         ),
     }
     script = Markup(SCRIPT.read_text(encoding="utf-8"))
@@ -69,16 +73,17 @@ def page_columns(lines: Sequence[Line]) -> dict[str, list[str]]:
 
 
 def tally_columns(lines: Sequence[Line]) -> dict[str, list[str]]:
-    """Return, as texts by column, how often each verdict was given, a row a paper and judge; all papers come
-    first.
+    """Return, as texts by column, how often each verdict was given, a row a paper, kind and judge; all papers
+    come first.
     """
     words = list(claims_told.SIGNS)
-    table: dict[str, list[str]] = {head: [] for head in ("paper", "judged", *words)}
-    for paper, by_judge in _tallies(lines_by_question(lines)).items():
+    table: dict[str, list[str]] = {head: [] for head in ("paper", "kind", "judged", *words)}
+    for (paper, kind), by_judge in _tallies(lines_by_question(lines)).items():
         for judge, counts in by_judge.items():
             if not counts:
                 continue
             table["paper"].append(paper)
+            table["kind"].append(kind)
             table["judged"].append(JUDGES[judge])
             for word in words:
                 table[word].append(str(counts[word]))
@@ -93,52 +98,63 @@ def _claim_texts(judges: Mapping[str, Line]) -> dict[str, str]:
     first = verdict_with_effect(labels or judges.get("neither"))
     arms = f"{claims.DATA[line['data']]}: {claims_told.contrast_of(line)}"
     cells = {"claim": claim.id, "what it says; data and arms": f"{claim.says} {arms}"}
+    cells |= {"kind": claims_told.kind_of(line)}
     cells |= {"by annotated pairs, or by other measures": first, JUDGES["truth"]: verdict_with_effect(truth)}
     return cells
 
 
 def lines_by_question(lines: Sequence[Line]) -> Asked:
     """Return (claim, data, contrast) -> one of ``JUDGES`` -> line, in the order of the claims."""
-    order, verdicts = list(claims.load_claims()), Asked()
-    for line in sorted(lines, key=lambda line: order.index(line["claim"])):
+    verdicts = Asked()
+    for line in sorted(lines, key=_place_in_list):
         judge = line["judge"] if line["judge"] in JUDGES else "neither"
         verdicts.setdefault((line["claim"], line["data"], line["contrast"]), {})[judge] = line
     return verdicts
 
 
-def unjudged_claims(verdicts: Asked) -> list[claims.Claim]:
-    """Return claims of which the ledger says nothing yet."""
-    names = {key[0] for key in verdicts}
-    return [claim for name, claim in claims.load_claims().items() if name not in names]
+def _place_in_list(line: Line) -> int:
+    return list(claims.load_claims()).index(line["claim"])
 
 
-def _count_judged(verdicts: Asked) -> tuple[str, str]:
-    """Return how many claims were judged; and in how many rows, on which data, and how many held by each
-    judge.
+def waiting_claims(lines: Sequence[Line]) -> list[tuple[claims.Claim, str]]:
+    """Return claims with a question that is not tried yet, and which questions these are."""
+    waiting = []
+    for claim in claims.load_claims().values():
+        left = asked.describe_untried(claim, lines)
+        if left:
+            texts = [f"{claims.DATA[where]}: {text}" for where, text in left.items()]
+            waiting.append((claim, "; ".join(texts)))
+    return waiting
+
+
+def tally_sentence(lines: Sequence[Line]) -> str:
+    """Return how many claims were tried, how many of them held and did not, over all data and judges that
+    decide: in tests that were stated beforehand, and in the others.
     """
-    places = Counter(claims.DATA[key[1]] for key in verdicts)
-    where = join_words([f"{place} {rows}" for place, rows in places.most_common()])
-    by_judge = [
-        f"{word.capitalize()}, {_count_replicated(judge, verdicts)}" for judge, word in JUDGES.items()
-    ]
-    judged, every = (
-        len(claims.load_claims()) - len(unjudged_claims(verdicts)),
-        format_count(len(claims.load_claims()), "claim"),
-    )
-    papers = join_words(list(claims.PAPERS.values()))
-    rows = (
-        f"A claim has a row for each data set and pair of arms, {format_count(len(verdicts), 'row')} in all"
-    )
-    return (f"{judged} of {every} of {papers} were judged.", f"{rows}: {where}. {' '.join(by_judge)}")
+    stated = [line for line in lines if claims.is_stated(line)]
+    others = [line for line in lines if not claims.is_stated(line)]
+    every = format_count(len(claims.load_claims()), "claim")
+    first = _count_outcomes(stated, "in tests that were stated beforehand")
+    second = _count_outcomes(others, "in exploratory tests, which nobody stated beforehand")
+    return f"Of {every} of the five papers, {first}. {second.capitalize()}."
 
 
-def _count_replicated(judge: str, verdicts: Asked) -> str:
-    """Return how many rows a judge calls replicated, and of how many claims these are."""
-    by_claim = [(key[0], judges[judge]["verdict"]) for key, judges in verdicts.items() if judge in judges]
-    replicated = [name for name, verdict in by_claim if verdict == "replicated"]
-    rows = format_count(len(by_claim), "row")
-    every = format_count(len({name for name, _ in by_claim}), "claim")
-    return f"{len(replicated)} of {rows} are replicated, in {len(set(replicated))} of {every}."
+def _count_outcomes(lines: Sequence[Line], where: str) -> str:
+    """Return how many claims some lines try, and how many held."""
+    decided: dict[str, set[bool]] = {line["claim"]: set() for line in lines}
+    for line in lines:
+        if line["verdict"] not in OPEN:
+            decided[line["claim"]].add(line["verdict"] in HELD)
+    if not decided:
+        return f"none was tried yet {where}"
+    counts = Counter(map(frozenset, decided.values()))
+    always, failed, both, never = (
+        counts[frozenset(outcomes)] for outcomes in ([True], [False], [True, False], [])
+    )
+    return (
+        f"{len(decided)} were tried {where}: {always} held in every conclusive test, {failed} in none and "
+        f"{both} in some; for {never} no test was conclusive"
+    )
 
 
 def _describe_thresholds() -> str:
@@ -155,16 +171,22 @@ def _count_verdicts(judge: str, rows: Iterable[Mapping[str, Line]]) -> Counter[s
     return Counter({word: counts[word] for word in claims_told.SIGNS if counts[word]})
 
 
-def _tallies(verdicts: Asked) -> dict[str, dict[str, Counter[str]]]:
-    """Return paper -> judge -> verdict -> rows; all papers come first."""
-    rows_of_paper = {"all": list(verdicts.values())}
-    for letter, paper in claims.PAPERS.items():
-        rows_of_paper[paper] = [judges for key, judges in verdicts.items() if key[0][0] == letter]
+def _tallies(verdicts: Asked) -> dict[tuple[str, str], dict[str, Counter[str]]]:
+    """Return paper and kind -> judge -> verdict -> rows; all papers come first."""
     tallies = {}
-    for paper, rows in rows_of_paper.items():
+    for paper, kind in product(("all", *claims.PAPERS.values()), claims_told.KINDS):
+        rows = [
+            judges
+            for key, judges in verdicts.items()
+            if paper in ("all", claims.PAPERS[key[0][0]]) and _kind_of_row(judges) == kind
+        ]
         if rows:
-            tallies[paper] = {judge: _count_verdicts(judge, rows) for judge in JUDGES}
+            tallies[paper, kind] = {judge: _count_verdicts(judge, rows) for judge in JUDGES}
     return tallies
+
+
+def _kind_of_row(judges: Mapping[str, Line]) -> str:
+    return claims_told.kind_of(next(iter(judges.values())))
 
 
 def _row_values(
@@ -173,16 +195,15 @@ def _row_values(
     """Return what the template shows of a row."""
     line = next(iter(judges.values()))
     claim, printed = claims.find_claim(line["claim"]), claims_told.printed_of(line)
-    trained = "budget" in line
-    recorded = [] if trained or line["judge"] == "no training" else ["recorded"]
+    trained, kind = "budget" in line, claims_told.kind_of(line)
     unit = claims_told.UNITS[line["unit"]] if printed else ""
     by: dict[str, Any] = dict.fromkeys(JUDGES)
     for judge, verdict in judges.items():
         before = earlier.get(tuple(verdict[name] for name in claims.QUESTION), ())
         by[judge] = _verdict_values(verdict) | {"before": list(before)}
     row = {"claim": claim, "place": claims.DATA[line["data"]], "by": by}
-    row["arms"] = ", ".join([claims_told.contrast_of(line), *recorded, claims_told.seeds_of(line)])
-    row |= {"printed": printed, "unit": unit, "trained": trained}
+    row["arms"] = ", ".join([claims_told.contrast_of(line), claims_told.seeds_of(line), kind])
+    row |= {"kind": kind, "printed": printed, "unit": unit, "trained": trained}
     row["together"] = claims_told.parting_of_judges(judges.get("labels"), judges.get("truth"))
     return {**row, "commands": claims_told.commands_of(line), "folders": claims_told.folders_of(line)}
 

@@ -22,7 +22,7 @@ SIGNS = {"replicated": "\u2714", "refuted": "\u2718", "equivalent": "=", "undeci
 MEANS = {
     "replicated": "the effect goes the paper's way, beyond chance",
     "refuted": "it goes the other way, beyond chance",
-    "equivalent": "it is too small to matter at this size, whatever the paper prints",
+    "equivalent": "it is smaller than the limit below which effects do not matter, beyond chance",
     "undecided": "the seeds allow more than one of these",
     "void": (
         f"an arm has gone less than {format_number(100 * HEALTHY, 0)} % of the reference arm's way from "
@@ -84,11 +84,26 @@ PARTINGS = {
     "neither decides": "neither decides",
 }
 RUNS = "runs/claims"
+STATED = "arms, limit and number of seeds stand in a commit before the results"
+EXPLORATORY = "arms, limit and number of seeds were not stated before the results"
+# rows of the ledger whose questions were stated before their results, and the others
+KINDS = ("stated beforehand", "exploratory")
 
 
 def verdict_of(line: Line) -> str:
     """Return the verdict, with its sign."""
     return f"{SIGNS[line['verdict']]} {line['verdict']}"
+
+
+def kind_of(line: Line) -> str:
+    """Return which of ``KINDS`` a row is."""
+    return KINDS[0] if claims.is_stated(line) else KINDS[1]
+
+
+def short_verdict(line: Line) -> str:
+    """Return data, judge, verdict and kind."""
+    judge = "" if line["judge"] == "no training" else f" {line['judge']}"
+    return f"{line['data']}{judge}: {line['verdict']} ({kind_of(line)})"
 
 
 def effect_of(line: Line) -> str:
@@ -195,7 +210,7 @@ def _image_count(line: Line) -> str:
         return ""
     if "budget" not in line:
         return format_count(_recorded_images(line["data"]), "image")
-    counts = line["budget"].get("images", [line["budget"]["train_images"]])
+    counts = line["budget"]["images"]
     numbers = [format_count(count) for count in dict.fromkeys(counts)]
     unit = "image" if numbers == ["1"] else "images"
     return f"{join_words(numbers)} {unit}"
@@ -251,13 +266,10 @@ def commands_of(line: Line) -> list[str]:
 
 
 def folders_of(line: Line) -> dict[str, str]:
-    """Return arm and seed -> its run; of a recorded comparison what made a table -> the table. Older lines
-    have the runs of the first seed alone.
-    """
+    """Return arm and seed -> its run; of a recorded comparison what made a table -> the table."""
     if "budget" in line:
         arms, run_ids = _arm_names(line["contrast"]), line["source"]["runs"]
-        seeds = line["seeds"][: len(run_ids) // len(arms)]
-        names = [f"{arm}, seed {seed}" for arm, seed in product(arms, seeds)]
+        names = [f"{arm}, seed {seed}" for arm, seed in product(arms, line["seeds"])]
         return {name: f"{RUNS}/{run_id}" for name, run_id in zip(names, run_ids, strict=True)}
     return {} if line["judge"] == "no training" else {command: name for name, command in _tables(line)}
 

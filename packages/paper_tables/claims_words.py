@@ -8,15 +8,27 @@ from typing import Any
 
 import numpy as np
 
-from paper_tables import claims
+from paper_tables import asked, claims
 from paper_tables.claims import smallest_effects
-from paper_tables.claims_page import Asked, lines_by_question, unjudged_claims
+from paper_tables.claims_page import (
+    FAILED,
+    HELD,
+    OPEN,
+    Asked,
+    lines_by_question,
+    tally_sentence,
+    waiting_claims,
+)
 from paper_tables.claims_told import (
+    EXPLORATORY,
+    KINDS,
     MEANS,
     PARTINGS,
     SIGNS,
+    STATED,
     contrast_of,
     effect_of,
+    kind_of,
     parting_of_judges,
     reason_of,
     seeds_of,
@@ -39,26 +51,24 @@ TOLD = {
     "no training": "Without training",
     "neither": "Without a judge",
 }
-HELD, FAILED = ("replicated",), ("refuted", "equivalent")
-OPEN = ("undecided", "void")
 # what a row says, for whoever has read no paper and no other page
 LEGEND = (
     f"Verdicts. {' '.join(f'{SIGNS[word]} {word}: {meaning}.' for word, meaning in MEANS.items())}",
     "Data. The synthetic scenes are drawn, and what is true of each is known. Flickr8k and HierarCaps "
     "are photographs.",
     "Contrast. The first arm minus the second, or one arm by itself. The second comes first where a paper "
-    "claims less. Arms that are whole objectives, or one without a part of its own, are recorded "
-    "comparisons that were made before the claims were written down. The others were trained for the ledger. "
-    "Descriptiveness has two readings: the printed formula, and the sum of normalised TF-IDF (`l2_sum`).",
+    "claims less. Exploratory arms are those of recorded comparisons: whole objectives, and each without a "
+    "part of its own. Descriptiveness has two readings: the printed formula, and the sum of normalised "
+    "TF-IDF (`l2_sum`).",
     "Judge. By annotated pairs only the image counts that the caption was written for. By the truth every "
     "image counts that the caption is true of. Without a judge stand times and the shape of a space.",
     "Effect. It is positive where it goes the paper's way. Points of 600 are those of RSUM, the sum of six "
     "recalls in percent, or of six NCS. Brackets hold Student's 95 % interval for other seeds, and for other "
     "test images too where a row keeps values by image. Where nothing was trained they are over groups of "
     "images.",
-    f"Why. A verdict needs a p value below {ALPHA} by Holm's rule within a family: all claims of a paper "
-    "with the same data and judge. Recorded ones are a family of their own. Brackets are for one row alone, "
-    "and may exclude zero where the verdict does not.",
+    f"Why. A verdict needs a p value below {ALPHA} by Holm's rule within a family: all stated questions of a "
+    "paper with the same data and judge, tried or not. Exploratory rows are a family of their own. Brackets "
+    "are for one row alone, and may exclude zero where the verdict does not.",
     f"Health. Every arm has gone {format_number(100 * HEALTHY, 0)} % of VSE++'s way from chance in RSUM, "
     "with the same data and budget, else its row is void. A row has arms of equal steps, "
     f"{LEAST_STEPS} at least, or does not stand here.",
@@ -68,19 +78,20 @@ LEGEND = (
 POWERS = ("replicated", "equivalent", "false")
 # what no reader should conclude, whatever the rows say
 LIMITS = (
-    "The data are small: at most 2,000 drawn scenes, or 3,000 photographs. A paper has tens of thousands.",
-    "Photographs have frozen features of one small network. No image encoder was trained on them.",
-    "Every arm has one budget of minutes on a CPU core, and a recipe searched for whole objectives. A part "
-    "left out has no recipe of its own.",
+    "Data are small and few: one world of drawn scenes, 2,000 at most, and one set of photographs, 3,000 at "
+    "most, with frozen features of one small network. A paper has tens of thousands.",
     "Refuted and equivalent mean at this size. They say nothing about the paper's own tables.",
     "Claims were chosen because two cores can try them, and each has one reading of ours. A verdict is of "
-    "this reading. The same recorded runs answer several claims, so that their verdicts are not independent.",
+    "this reading.",
+    "Each run keeps its epoch with the highest RSUM by annotated pairs on validation images, where the truth "
+    "judges as well.",
     "A seed changes starting weights and the order of batches, alike for both arms. Training images stay the "
     "same, so no bracket holds for other training data.",
     "Student's interval takes differences between seeds for normal. A test of their signs alone has no p "
-    "value below 0.25 with three seeds, and none below 0.06 with five; every row says how many seeds agree.",
-    "Recorded rows have as many seeds as the comparison had; no rule said beforehand when to stop. Questions "
-    "that are stated today wait for all their seeds.",
+    "value below 0.25 with three seeds, 0.06 with five and 0.002 with ten; every row says how many seeds "
+    "agree.",
+    "Groups of images share the texts that descriptiveness and CIDEr are fitted on, and objectives are no "
+    "random sample. Brackets over either say little about other texts or objectives.",
 )
 
 
@@ -88,10 +99,10 @@ def pages(ledger: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """Return name of a file -> its text: which claims held, and where the judges part and what not to
     conclude.
     """
-    verdicts, earlier = lines_by_question(claims.current(ledger)), claims.history(ledger)
+    lines, earlier = claims.current(ledger), claims.history(ledger)
     texts = {
-        "claims.md": _verdict_sections(verdicts, earlier),
-        "claims_limits.md": _parting_sections(verdicts, ledger, earlier),
+        "claims.md": _verdict_sections(lines, earlier),
+        "claims_limits.md": _parting_sections(lines_by_question(lines), ledger, earlier),
     }
     return {name: "\n".join(lines_of_page) + "\n" for name, lines_of_page in texts.items()}
 
@@ -100,9 +111,9 @@ def limits_text(ledger: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return what a reader should not conclude; ``power`` says what the seeds can find."""
     lines = claims.current(ledger)
     counts = Counter(
-        _seed_count(judges)
-        for judges in lines_by_question(lines).values()
-        if _first_line(judges)["judge"] != "no training"
+        len(line["seeds"])
+        for line in map(_first_line, lines_by_question(lines).values())
+        if line.get("seeds")
     )
     sizes = ", ".join(
         f"{format_count(rows, 'row')} with {format_count(seeds, 'seed')}"
@@ -110,14 +121,15 @@ def limits_text(ledger: Sequence[Mapping[str, Any]]) -> list[str]:
     )
     return [
         *LIMITS,
-        f"Undecided is no evidence against a claim. Seeds are few: {sizes}.",
-        _stated(lines),
+        _stated(ledger),
+        _describe_recipes(lines),
+        _describe_shared_arms(lines),
         _describe_images(lines),
         _describe_voids(lines),
         _describe_limits(lines),
-        _describe_rates(lines),
         _expected_false_verdicts(lines),
-        _count_dropped(ledger),
+        f"Undecided is no evidence against a claim. Seeds are few: {sizes}.",
+        _former_answers(ledger),
     ]
 
 
@@ -137,8 +149,8 @@ def _describe_voids(lines: Sequence[Mapping[str, Any]]) -> str:
     void = sum(line["verdict"] == "void" for line in trained)
     return (
         f"Of {format_count(len(trained), 'row')} from training, {void} are void and say nothing for or "
-        "against a claim. They take no part in Holm's rule. Whether an arm has learnt is judged by its own "
-        "RSUM by annotated pairs, after training."
+        "against a claim. Whether an arm has learnt is judged by its own RSUM by annotated pairs, after "
+        "training: a part without which nothing is learnt leaves a void row, and no replicated one."
     )
 
 
@@ -157,121 +169,137 @@ def _describe_limits(lines: Sequence[Mapping[str, Any]]) -> str:
     )
 
 
-def _describe_rates(lines: Sequence[Mapping[str, Any]]) -> str:
-    """Return for how many verdicts another learning rate was tried."""
+def _describe_recipes(lines: Sequence[Mapping[str, Any]]) -> str:
+    """Return what recipes arms have, and for how many verdicts another learning rate was tried."""
     decided = [line for line in lines if line.get("seeds") and line["verdict"] in (*HELD, *FAILED)]
     tried = sum(bool(line.get("rates")) for line in decided)
-    count = format_count(len(decided), "verdict")
-    return f"Of {count} from training, {tried} were tried at half and twice the learning rate as well."
-
-
-def _stated(lines: Sequence[Mapping[str, Any]]) -> str:
-    """Return how many questions were stated before their results."""
-    trained = [line for line in lines if line.get("seeds")]
-    stated = sum("asked" in line for line in trained)
     return (
-        f"Of {format_count(len(trained), 'row')} from training, {stated} were stated with their arms, "
-        "smallest effect and number of seeds in a commit before the results. Of the others, claims were "
-        "chosen and limits set by people who had seen similar numbers."
+        "Every arm has one budget of minutes on a CPU core, and a recipe searched for whole objectives. A "
+        f"part left out has no recipe of its own. Of {format_count(len(decided), 'verdict')} from training, "
+        f"{tried} were tried at half and twice the learning rate as well, with one seed."
     )
+
+
+def _describe_shared_arms(lines: Sequence[Mapping[str, Any]]) -> str:
+    """Return how many rows share an arm with another one."""
+    trained = [line for line in lines if line.get("seeds")]
+    contrasts = {(line["data"], kind_of(line), line["contrast"]) for line in trained}
+    arms = Counter((where, kind, arm) for where, kind, contrast in contrasts for arm in contrast.split(" | "))
+    shared = 0
+    for where, kind, contrast in contrasts:
+        shared += any(arms[where, kind, arm] > 1 for arm in contrast.split(" | "))
+    return (
+        f"Of {format_count(len(contrasts), 'contrast')} of trained arms, {shared} share an arm and its seeds "
+        "with another, and most are judged twice. Holm's rule holds all the same, but verdicts go together: "
+        "their counts are no counts of independent results."
+    )
+
+
+def _stated(ledger: Sequence[Mapping[str, Any]]) -> str:
+    """Return how many questions were stated before their results, how many of these are answered, and what
+    was known when they were stated.
+    """
+    lines, every = claims.current(ledger), claims.load_claims().values()
+    answered = {line["asked"]: line for line in lines if claims.is_stated(line)}
+    count = len(answered) + len(asked.untried(every, lines))
+    seen = 0
+    for line in answered.values():
+        seen += any(_is_earlier(other, line) for other in ledger)
+    known = f"{seen} of them had an earlier answer, with other arms or another budget, whose sign was known. "
+    known = known if answered else ""
+    others = sum(not claims.is_stated(line) for line in lines)
+    return (
+        f"Of {format_count(count, 'question')} that were stated with arms, smallest effect and number of "
+        f"seeds in a commit before the results, {len(answered)} are answered, each with all its seeds. Which "
+        f"come first is our choice. {known}{format_count(others, 'verdict')} are "
+        f"exploratory: {EXPLORATORY}, and no rule said when to stop."
+    )
+
+
+def _is_earlier(other: Mapping[str, Any], line: Mapping[str, Any]) -> bool:
+    """Return whether another line asks the same claim on the same data otherwise than a stated line does."""
+    same = (other["claim"], other["data"]) == (line["claim"], line["data"])
+    return same and other.get("asked") != line["asked"] and other["day"] <= line["day"]
 
 
 def _expected_false_verdicts(lines: Sequence[Mapping[str, Any]]) -> str:
     """Return how many false verdicts are to be expected at most."""
     families = {claims.family_of(line) for line in lines}
-    expected = format_number(ALPHA * len(families), 1)
+    sizes = [claims.count_questions(family) for family in families if family[-1]]
+    largest = f", and the largest has {max(sizes)} questions" if sizes else ""
     return (
-        f"Holm's rule holds within a family, and there are {len(families)}. At most {expected} of them are "
-        "expected to hold a false verdict."
+        f"Holm's rule holds within a family, and {len(families)} have rows{largest}. At most "
+        f"{format_number(ALPHA * len(families), 1)} of them are expected to hold a false verdict. It counts "
+        "stated questions that are void or not tried yet, so that no choice of what to try first makes "
+        "it milder."
     )
 
 
-def _count_dropped(ledger: Sequence[Mapping[str, Any]]) -> str:
-    """Return how many answers count no longer."""
-    dropped = len(claims.latest_lines(ledger)) - len(claims.current(ledger))
+def _former_answers(ledger: Sequence[Mapping[str, Any]]) -> str:
+    """Return what was answered to questions that are asked no more, or otherwise, by claim."""
+    asked_today = {_question(line) for line in claims.current(ledger)}
+    former = [line for line in claims.latest_lines(ledger) if _question(line) not in asked_today]
+    decided = [(line["claim"], line["verdict"]) for line in former if line["verdict"] not in OPEN]
+    counts = Counter(sorted(decided, key=lambda row: list(claims.load_claims()).index(row[0])))
+    texts = [f"{name} {word} ({count})" for (name, word), count in counts.items()]
     return (
-        f"{format_count(dropped, 'earlier answer')} are left out: arms had fewer than {LEAST_STEPS} steps, "
-        "or unequal ones, or the question is asked otherwise today. `claims run` asks again."
+        f"Asked before, otherwise: {format_count(len(former), 'answer')} count no longer, because arms had "
+        f"fewer than {LEAST_STEPS} steps, or unequal ones, or the question was not stated as it is today. "
+        f"{len(former) - len(decided)} were undecided or void. The others were {', '.join(texts)}."
     )
+
+
+def _question(line: Mapping[str, Any]) -> tuple[Any, ...]:
+    return tuple(line[name] for name in claims.QUESTION)
 
 
 def central_sentences(lines: Sequence[Mapping[str, Any]]) -> str:
     """Return the README's sentences on the papers' claims."""
-    waiting = len(unjudged_claims(lines_by_question(lines)))
     text = (
-        f"{_tally_sentence(lines, waiting)} [Every claim](docs/claims.md) has its effect and "
+        f"{tally_sentence(lines)} [Every claim](docs/claims.md) has its effect and "
         "interval. Data and budgets are small, so no verdict [applies](docs/claims_limits.md) to a paper's "
         "own setting."
     )
     return "\n".join(textwrap.wrap(text, 165))
 
 
-def _tally_sentence(lines: Sequence[Mapping[str, Any]], waiting: int) -> str:
-    """Return how many claims were tried, how many of them held and did not, over all data and judges that
-    decide.
-    """
-    decided: dict[str, set[bool]] = {line["claim"]: set() for line in lines}
-    for line in lines:
-        if line["verdict"] not in OPEN:
-            decided[line["claim"]].add(line["verdict"] in HELD)
-    counts = Counter(map(frozenset, decided.values()))
-    always, failed, both, never = (
-        counts[frozenset(outcomes)] for outcomes in ([True], [False], [True, False], [])
-    )
-    every = len(claims.load_claims())
-    return (
-        f"Of {format_count(every, 'claim')} of the five papers, {every - waiting} were tried. {always} held "
-        f"in every conclusive test, {failed} in none and {both} in some; for {never} no test was conclusive."
-    )
-
-
-def _seed_count(judges: Mapping[str, Mapping[str, Any]]) -> int:
-    return len(_first_line(judges)["values"]["more"])
-
-
 def _first_line(judges: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
     return next(iter(judges.values()))
 
 
-def _verdict_sections(verdicts: Asked, earlier: Mapping[tuple[Any, ...], Sequence[str]]) -> list[str]:
-    """Return which claims held, which did not, and which wait."""
-    every = list(chain.from_iterable(judges.values() for judges in verdicts.values()))
+def _verdict_sections(
+    lines: Sequence[Mapping[str, Any]], earlier: Mapping[tuple[Any, ...], Sequence[str]]
+) -> list[str]:
+    """Return what stated questions and exploratory rows say, and which questions wait."""
+    verdicts = lines_by_question(lines)
+    about = (
+        f"`workbench claims report` writes this page from the ledger. {tally_sentence(lines)} A row is a "
+        "claim on one data set with one contrast. [Where annotated pairs and truth "
+        "disagree](claims_limits.md) says what not to conclude."
+    )
+    figure = "![Effects of every claim, from chance to the best that can be reached](claims.png)"
+    text = ["# What became of the papers' claims", "", figure, "", *textwrap.wrap(about, 130), ""]
+    for kind, meaning in zip(KINDS, (STATED, EXPLORATORY), strict=True):
+        rows = {key: judges for key, judges in verdicts.items() if kind_of(_first_line(judges)) == kind}
+        text += [f"## {kind.capitalize()}", "", f"{meaning[0].upper()}{meaning[1:]}.", ""]
+        if rows:
+            text += [*_tallies(rows), "", *_verdict_table(rows, earlier), ""]
+        else:
+            text += ["No such test has all its seeds yet.", ""]
+    waiting = [(claim.id, claim.says, left) for claim, left in waiting_claims(lines)]
+    text += ["## Not yet tried", "", *_table_lines(("claim", "says", "waits"), waiting), ""]
+    return [*text, "## How to read a row", "", *(f"- {sentence}" for sentence in LEGEND)]
+
+
+def _tallies(verdicts: Asked) -> list[str]:
+    """Return how often each verdict was given, a line a judge."""
+    every = chain.from_iterable(judges.values() for judges in verdicts.values())
     counts = Counter((line["judge"], line["verdict"]) for line in every)
     tallies = []
     for judge in JUDGES:
         tally = [f"{counts[judge, word]} {word}" for word in SIGNS if counts[judge, word]]
-        tallies.append(f"- {TOLD[judge]}: {', '.join(tally)}.")
-    waiting = unjudged_claims(verdicts)
-    known = claims.load_claims()
-    judged = f"{len(known) - len(waiting)} of {format_count(len(known), 'claim')}"
-    about = (
-        f"`workbench claims report` writes this page from the ledger. It judges "
-        f"{judged}, in {format_count(len(verdicts), 'row')}. A row is a claim on one data set with one "
-        "contrast. [Where annotated pairs and truth disagree](claims_limits.md) says what not to conclude."
-    )
-    figure = "![Effects of every claim, from chance to the best that can be reached](claims.png)"
-    lines = [
-        "# What became of the papers' claims",
-        "",
-        figure,
-        "",
-        *textwrap.wrap(about, 130),
-        "",
-        *tallies,
-        "",
-    ]
-    for heading, words in (("held", HELD), ("did not hold", FAILED), ("are undecided", OPEN)):
-        chosen = {}
-        for key, judges in verdicts.items():
-            if any(line["verdict"] in words for line in judges.values()):
-                chosen[key] = judges
-        lines += [f"## Claims that {heading}", "", *_verdict_table(chosen, words, earlier), ""]
-    rows = []
-    for claim in waiting:
-        commands = ", ".join(f"`{command}`" for command in claim.commands)
-        rows.append((claim.id, claim.says, claim.needs or commands))
-    lines += ["## Not yet judged", "", *_table_lines(("claim", "says", "made by or waits for"), rows), ""]
-    return [*lines, "## How to read a row", "", *(f"- {sentence}" for sentence in LEGEND)]
+        tallies += [f"- {TOLD[judge]}: {', '.join(tally)}."] if tally else []
+    return tallies
 
 
 def _parting_sections(
@@ -294,7 +322,7 @@ def _parting_sections(
         ("One decides, the other does not", "only"),
     ):
         parted = {key: verdicts[key] for key, parting in partings.items() if word in parting}
-        lines += ["", f"## {heading}", "", *_verdict_table(parted, earlier=earlier)]
+        lines += ["", f"## {heading}", "", *_verdict_table(parted, earlier)]
     every = list(chain.from_iterable(judges.values() for judges in verdicts.values()))
     lines += ["", "## What the seeds can find", "", *_power_table()]
     sentences = filter(None, [*limits_text(ledger), power_text(every)])
@@ -343,21 +371,10 @@ def _power_table() -> list[str]:
     return [*textwrap.wrap(about, 130), "", *_table_lines(heads, rows)]
 
 
-def _verdict_table(
-    verdicts: Asked,
-    words: Sequence[str] = tuple(SIGNS),
-    earlier: Mapping[tuple[Any, ...], Sequence[str]] | None = None,
-) -> list[str]:
-    """Return a row for each judge's verdict that is one of these words, with what the question was answered
-    before.
+def _verdict_table(verdicts: Asked, earlier: Mapping[tuple[Any, ...], Sequence[str]]) -> list[str]:
+    """Return a row for each judge's verdict, those that held first and open ones last, with what the question
+    was answered before.
     """
-    rows = []
-    for key, judges in verdicts.items():
-        about = (key[0], claims.find_claim(key[0]).says, claims.DATA[key[1]])
-        for line in judges.values():
-            if line["verdict"] in words:
-                before = (earlier or {}).get(tuple(line[name] for name in claims.QUESTION), ())
-                rows.append((*about, *_verdict_cells(line), _asked_before(before)))
     heads = (
         "claim",
         "says",
@@ -370,7 +387,13 @@ def _verdict_table(
         "of",
         "asked",
     )
-    return _table_lines(heads, rows)
+    rows: dict[str, list[tuple[str, ...]]] = {word: [] for word in (*HELD, *FAILED, *OPEN)}
+    for key, judges in verdicts.items():
+        about = (key[0], claims.find_claim(key[0]).says, claims.DATA[key[1]])
+        for line in judges.values():
+            asked_before = _asked_before(earlier.get(_question(line), ()))
+            rows[line["verdict"]].append((*about, *_verdict_cells(line), asked_before))
+    return _table_lines(heads, list(chain.from_iterable(rows.values())))
 
 
 def _asked_before(answers: Sequence[str]) -> str:

@@ -88,46 +88,45 @@ app.add_typer(claims_app, name="claims")
 
 @claims_app.command("list", epilog="Example: workbench claims list")
 def claims_list(as_json: AsJson = False) -> None:
-    """List all claims, with their verdicts."""
-    from paper_tables import claims
+    """List all claims, with their verdicts and the questions that wait."""
+    from paper_tables import asked, claims, claims_told
 
-    words: dict[str, list[str]] = {}
-    for line in claims.current(claims.read_ledger()):
-        verdict = f"{line['data']} {line['judge']}: {line['verdict']}"
-        words[line["claim"]] = list(dict.fromkeys([*words.get(line["claim"], []), verdict]))
-    every = claims.load_claims().values()
-    lines = [f"{claim.id:4}{claim.says} {'; '.join(words.get(claim.id, []))}".rstrip() for claim in every]
-    emit(
-        [{**asdict(claim), "verdicts": words.get(claim.id, [])} for claim in every],
-        as_json,
-        [*lines, *_legend_lines()],
-    )
+    ledger = claims.current(claims.read_ledger())
+    rows, lines = [], []
+    for claim in claims.load_claims().values():
+        own = [line for line in ledger if line["claim"] == claim.id]
+        verdicts = list(dict.fromkeys(map(claims_told.short_verdict, own)))
+        waiting = [f"{where}: {text}" for where, text in asked.describe_untried(claim, own).items()]
+        rows.append({**asdict(claim), "verdicts": verdicts, "waiting": waiting})
+        lines.append(f"{claim.id:4}{claim.says} {'; '.join([*verdicts, *waiting])}".rstrip())
+    emit(rows, as_json, [*lines, *_legend_lines()])
 
 
 def _legend_lines() -> list[str]:
     """Describe what the letters and words of the list mean, and where more is said."""
     from paper_tables import claims, claims_page, claims_told
 
-    data = ", ".join(f"{letter} = {name}" for letter, name in claims.DATA.items())
     judges = ", ".join(f"{name} = {words}" for name, words in claims_page.JUDGES.items())
     verdicts = [f"{word} = {words}" for word, words in claims_told.MEANS.items()]
     page = "`workbench claims show D2` tells one claim; `workbench claims report` writes the page of all"
-    return ["", data, judges, *verdicts, page]
+    data = ", ".join(f"{letter} = {name}" for letter, name in claims.DATA.items())
+    return ["", data, judges, f"exploratory = {claims_told.EXPLORATORY}", *verdicts, page]
 
 
 @claims_app.command("show", epilog="Example: workbench claims show D2")
 def claims_show(name: Annotated[str, typer.Argument(metavar="ID")], as_json: AsJson = False) -> None:
     """Show a claim, the commands that train its arms, and its verdicts."""
-    from paper_tables import claims
+    from paper_tables import asked, claims, claims_told
 
     with usage():
         claim = claims.find_claim(name)
     lines = [line for line in claims.current(claims.read_ledger()) if line["claim"] == name]
-    verdicts = [
-        "  {data}, {contrast}, by {judge}: {verdict}, {effect} ({low} to {high})".format(**line)
-        for line in lines
-    ]
-    emit({**asdict(claim), "ledger": lines}, as_json, [*claim.about(), *verdicts])
+    verdicts = []
+    for line in lines:
+        about = (line["contrast"], claims_told.short_verdict(line), claims_told.effect_of(line))
+        verdicts.append(f"  {', '.join(about)}")
+    waiting = [f"  {where}: {text}" for where, text in asked.describe_untried(claim, lines).items()]
+    emit({**asdict(claim), "ledger": lines}, as_json, [*claim.about(), *verdicts, *waiting])
 
 
 @claims_app.command("record", epilog="Example: workbench claims record")

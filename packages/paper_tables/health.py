@@ -15,8 +15,6 @@ HEALTHY = 0.8
 LEAST_STEPS = 100
 KS = (1, 5, 10)
 Line = Mapping[str, Any]
-# data and training images
-Budget = tuple[str, int]
 
 
 def chance(images: int, captions_per_image: int = 5) -> float:
@@ -46,46 +44,40 @@ def has_long_equal_arms(line: Line) -> bool:
     return not steps or (min(steps) >= LEAST_STEPS and len(set(steps)) == 1)
 
 
-def shares(lines: Sequence[Line], references: Iterable[str]) -> list[float | None]:
+def shares(lines: Sequence[Line], reference: str) -> list[float | None]:
     """Compute for each line which share of the reference's way from chance its worst arm has gone.
 
+    A line of arms that were trained for the ledger holds its share.
+
     Args:
-        lines: of which those with RSUM say how far each arm came, by data and budget.
-        references: labels of the reference arm.
+        lines: of which those of recorded comparisons with RSUM say how far each arm came, by data.
+        reference: label of the reference arm of recorded comparisons.
 
     Returns:
         ``None`` where a line has no arms; NaN where nobody measured the RSUM of one of them.
     """
-    sums = _sums(lines)
-    return [_share(line, sums, list(references)) for line in lines]
+    sums = _sums(line for line in lines if "budget" not in line)
+    return [_share(line, sums.get(line["data"], {}), reference) for line in lines]
 
 
-def _budget(line: Line) -> Budget:
-    return line["data"], int(line.get("budget", {}).get("train_images", 0))
-
-
-def _sums(lines: Iterable[Line]) -> dict[Budget, dict[str, tuple[float, float]]]:
-    """Return RSUM and chance of each arm by data and budget."""
-    sums: dict[Budget, dict[str, tuple[float, float]]] = {}
+def _sums(lines: Iterable[Line]) -> dict[str, dict[str, tuple[float, float]]]:
+    """Return RSUM and chance of each arm by data."""
+    sums: dict[str, dict[str, tuple[float, float]]] = {}
     for line in lines:
         labels = line["contrast"].split(" | ")
         if line["metric"] == ["rsum"] and line["chance"] and len(labels) == len(line["values"]):
             for label, values in zip(labels, line["values"].values(), strict=True):
-                sums.setdefault(_budget(line), {})[label] = (float(np.mean(values)), line["chance"])
+                sums.setdefault(line["data"], {})[label] = (float(np.mean(values)), line["chance"])
     return sums
 
 
-def _share(
-    line: Line, sums: Mapping[Budget, Mapping[str, tuple[float, float]]], references: Sequence[str]
-) -> float | None:
+def _share(line: Line, known: Mapping[str, tuple[float, float]], reference: str) -> float | None:
     if line["judge"] == "no training" or "seeds" not in line:
         return None
-    if "health" in line:
-        return float(line["health"])
-    known = sums.get(_budget(line), {})
-    reference = next((known[label] for label in references if label in known), None)
+    if "budget" in line:
+        return float(line.get("health", np.nan))
     arms = [known.get(label) for label in line["contrast"].split(" | ")]
-    if reference is None or None in arms:
+    if reference not in known or None in arms:
         return float("nan")
-    way = reference[0] - reference[1]
+    way = known[reference][0] - known[reference][1]
     return min((arm[0] - arm[1]) / way for arm in arms if arm)

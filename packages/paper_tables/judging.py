@@ -2,7 +2,9 @@
 
 A claim has two tests: that its effect is none, and that it is no less than the smallest of interest. Holm's
 rule runs over both tests of all claims of one paper; as they cannot both be true of one claim, one a
-claim counts (J. P. Shaffer, Modified sequentially rejective multiple test procedures, 1986). Where values by
+claim counts (J. P. Shaffer, Modified sequentially rejective multiple test procedures, 1986). Claims that are
+void or not tried yet count as well, with p values of 1: no result changes how many there are, and a verdict
+does not weaken when further ones arrive. Where values by
 image are known, the error is for other seeds and other images (``workbench.metrics.crossed``), else for other
 seeds alone. Differences that are all the same have no test.
 """
@@ -59,6 +61,11 @@ class Evidence:
         return self.health is not None and not self.health >= HEALTHY
 
     @property
+    def is_void(self) -> bool:
+        """Whether nothing is said for or against a claim."""
+        return self.is_at_best or self.is_unhealthy
+
+    @property
     def is_at_best(self) -> bool:
         """Whether all arms are so near the best value that no difference can be seen."""
         return min(self.arms, default=float("-inf")) > CEILING * self.best
@@ -75,8 +82,13 @@ class Verdict:
     p_holm: float
 
 
-def judge(claims: Sequence[Evidence]) -> list[Verdict]:
-    """Return verdicts of the claims of one paper, in their order; a void claim takes no part in Holm's rule.
+def judge(claims: Sequence[Evidence], questions: int = 0) -> list[Verdict]:
+    """Return verdicts of the claims of one paper, in their order.
+
+    Args:
+        claims: that were tried.
+        questions: how many claims Holm's rule counts, those not tried yet among them; as many as were tried
+            at least.
 
     Raises:
         ValueError: a claim has fewer than two seeds, a value that is not finite, or no smallest effect.
@@ -86,45 +98,37 @@ def judge(claims: Sequence[Evidence]) -> list[Verdict]:
         require(
             enough and claim.smallest > 0, f"a claim needs two seeds, finite, and a smallest effect: {claim}"
         )
-    voids = [_is_void(evidence) for evidence in claims]
-    tests = [_test_p_values(evidence) for evidence, void in zip(claims, voids, strict=True) if not void]
-    adjusted = iter(_adjusted_p_values(np.array(tests)))
-    verdicts = []
-    for evidence, void in zip(claims, voids, strict=True):
-        verdicts.append(_make_verdict(evidence, None if void else next(adjusted)))
-    return verdicts
-
-
-def _is_void(claim: Evidence) -> bool:
-    return claim.is_at_best or claim.is_unhealthy
+    tests = np.array([_test_p_values(evidence) for evidence in claims])
+    adjusted = _adjusted_p_values(tests, max(questions, len(tests)))
+    return [_make_verdict(evidence, row) for evidence, row in zip(claims, adjusted, strict=True)]
 
 
 def _test_p_values(claim: Evidence) -> tuple[float, float]:
     """Return two-sided p value of a difference, and of lying within the smallest effect (twice the worse
-    side).
+    side); 1 where there is no test.
     """
     mean, scatter = float(claim.differences.mean()), claim.scatter
     error = scatter.variance**0.5
-    if not error:
+    if claim.is_void or not error:
         return 1.0, 1.0
     sizes = np.array([abs(mean), claim.smallest - abs(mean)])
     apart, within = 2 * stdtr(scatter.freedom, -sizes / error)
     return float(apart), float(min(within, 1.0))
 
 
-def _adjusted_p_values(tests: Values) -> Values:
-    """Return ``(claims, 2)`` p values, adjusted by Holm's rule with Shaffer's divisors."""
+def _adjusted_p_values(tests: Values, questions: int) -> Values:
+    """Return ``(claims, 2)`` p values, adjusted by Holm's rule with Shaffer's divisors for so many claims."""
     order = np.argsort(tests, axis=None, kind="stable")
-    counts = np.minimum(len(tests), tests.size - np.arange(tests.size))
+    counts = np.minimum(questions, 2 * questions - np.arange(tests.size))
     out = np.empty(tests.size)
     out[order] = np.minimum(np.maximum.accumulate(tests.ravel()[order] * counts), 1.0)
     return out.reshape(tests.shape)
 
 
-def _make_verdict(claim: Evidence, adjusted: Values | None) -> Verdict:
+def _make_verdict(claim: Evidence, adjusted: Values) -> Verdict:
     effect = float(claim.differences.mean())
     word, p = "void", float("nan")
-    if adjusted is not None:
+    if not claim.is_void:
         word, p = _verdict(claim, *map(float, adjusted)), float(adjusted.min())
     half = claim.scatter.half_width()
     return Verdict(word, effect, effect - half, effect + half, p)

@@ -76,14 +76,15 @@ def trainable_claims(names: Iterable[str], where: str) -> list[Claim]:
         where: a value of ``PLACES``.
 
     Raises:
-        KeyError: no such claim. ValueError: one trains nothing there; the message says what it waits for.
+        KeyError: no such claim. ValueError: one trains nothing there; the message says where it does.
     """
     chosen = [claims.find_claim(name) for name in names]
     for claim in chosen:
-        lacking = claim.needs or f"its data are {', '.join(claims.DATA[place] for place in claim.data)}"
+        places = ", ".join(claims.DATA[place] for place in claim.data)
+        reason = f"its data are {places}" if claim.arms else "it has no arms"
         require(
             _is_trainable(claim, where),
-            f"claim {claim.id} has no training on {claims.DATA[where]}: {lacking}",
+            f"claim {claim.id} has no training on {claims.DATA[where]}: {reason}",
         )
     chosen = chosen or [claim for claim in claims.load_claims().values() if _is_trainable(claim, where)]
     shared = Counter(chain.from_iterable(map(_all_arms, chosen)))
@@ -96,7 +97,7 @@ def _all_arms(claim: Claim) -> list[Arm]:
 
 
 def _is_trainable(claim: Claim, where: str) -> bool:
-    return bool(claim.arms) and not claim.needs and where in claim.data
+    return bool(claim.arms) and where in claim.data
 
 
 def plan(

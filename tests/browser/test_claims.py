@@ -14,7 +14,20 @@ from tests.browser.conftest import trouble_on
 
 pytestmark = pytest.mark.browser
 
-LINES = claims.current(claims.read_ledger())
+RECORDED = [line for line in claims.current(claims.read_ledger()) if line["claim"] != "C1"]
+# an answer of arms that were trained for the ledger
+STATED = {
+    **next(line for line in RECORDED if (line["claim"], line["judge"]) == ("D1", "labels")),
+    "claim": "C1",
+    "contrast": "CON | HARD",
+    "values": {"more": [409.0, 409.5], "less": [400.0, 400.9]},
+    "seeds": [0, 1],
+    "rates": {},
+    "asked": claims.question_hash(claims.find_claim("C1"), "W", claims.find_claim("C1").contrasts[0]),
+    "budget": {"data": "scenes", "steps": [936, 936], "images": [2000, 2000], "test_images": 1000},
+    "source": {"runs": ["0a", "0b", "1a", "1b"]},
+}
+LINES = [*RECORDED, STATED]
 
 
 @pytest.fixture(params=["light", "dark"])
@@ -52,12 +65,16 @@ def test_rows_are_those_of_the_lists_the_counts_and_the_words(shown: Any, axe: s
             and (of["labels"]["verdict"], of["truth"]["verdict"]) == ("undecided", "refuted")]  # fmt: skip
     assert names(shown) == set(kept)
     assert told.inner_text() == f"{len(kept)} of {len(asked)} rows"
-    part = shown.get_by_role("button", name=re.compile("CORA, by annotated pairs: .* void"))
+    part = shown.get_by_role("button", name=re.compile("AAHR, exploratory, by annotated pairs: .* refuted"))
     part.click()
-    assert names(shown) == ids("labels", "void", "C")
+    assert names(shown) == ids("labels", "refuted", "A")
     assert (part.get_attribute("aria-pressed"), truth.input_value()) == ("true", "all")
     assert trouble_on(shown, axe, ["html"]) == []
     part.click()
+    shown.locator("select[name=kind]").select_option("stated beforehand")
+    assert names(shown) >= {"C1"}
+    assert not names(shown) & {"D13", "S12"}
+    shown.locator("select[name=kind]").select_option("all")
     shown.locator("select[name=together]").select_option("disagree")
     assert set(shown.locator(".claims tr:visible td:last-child").all_inner_texts()) == {"disagree"}
     shown.get_by_role("button", name="Show all").click()
@@ -74,9 +91,9 @@ def test_rows_are_those_of_the_lists_the_counts_and_the_words(shown: Any, axe: s
 def test_a_row_names_its_command_and_words_are_explained(shown: Any, axe: str) -> None:
     row = shown.locator("tr[data-id=C1]").first
     row.locator("summary").click()
-    assert "workbench claims run C1 --data scenes --seeds 5" in row.inner_text()
-    (run, *_), *_ = (one["source"]["runs"] for one in LINES if (one["claim"], one["data"]) == ("C1", "W"))
-    assert f"runs/claims/{run}" in row.inner_text()
+    assert "workbench claims run C1 --data scenes --seeds 2" in row.inner_text()
+    assert "CORA with triplets alone, seed 1" in row.inner_text()
+    assert "runs/claims/1b" in row.inner_text()
     word = shown.locator("dfn", has_text="RSUM")
     word.focus()
     assert "R@10 in both directions" in word.inner_text()
@@ -84,5 +101,5 @@ def test_a_row_names_its_command_and_words_are_explained(shown: Any, axe: str) -
     for width in (360, 1000, 1001, 1800):
         shown.set_viewport_size({"width": width, "height": 800})
         assert shown.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
-    shown.locator("tr[data-id=S7] th").first.scroll_into_view_if_needed()
+    shown.locator("tr[data-id=S12] th").first.scroll_into_view_if_needed()
     assert shown.locator("table.claims thead").first.locator("th").first.bounding_box()["y"] == 0

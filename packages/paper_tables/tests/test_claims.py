@@ -36,7 +36,7 @@ def test_every_table_is_named_and_every_arm_is_one_of_its_grid() -> None:
     tables = chain.from_iterable(claim.tables for claim in every.values())
     assert set(tables) == {row["table"] for row in table.list_tables()}
     for claim in every.values():
-        assert claim.arms or claim.recorded or claim.needs or claim.text or claim.models, claim.id
+        assert claim.arms or claim.recorded or claim.text or claim.models, claim.id
         for name, label in chain.from_iterable(claim.contrasts):
             assert label in grid.read_grid(library.find_file(name, "grid"))["arms"], claim.id
 
@@ -78,7 +78,7 @@ def test_verdicts_of_trained_arms_follow_from_values_by_seed_and_image() -> None
     again = []
     for line in lines:
         values = line["values"]
-        if "runs" in line["source"]:
+        if claims_by_image.has_rows(line):
             values = claims_by_image.values_of(by_image, line)
             assert values.keys() == line["values"].keys(), (line["claim"], "python -m tools.claims_by_image")
             for side, by_seed in values.items():
@@ -128,13 +128,15 @@ def test_the_page_and_the_words_are_those_of_the_ledger(tmp_path: Path) -> None:
     assert html.count('data-id="D9"') == sum(key[0] == "D9" for key in verdicts)
     judged = [line for line in lines if line["judge"] == "labels"]
     replicated = [line["claim"] for line in judged if line["verdict"] == "replicated"]
-    assert f"{len(replicated)} of {len(judged)} rows are replicated, in {len(set(replicated))} of " in html
+    assert claims_page.tally_sentence(lines) in html
     rows = claims_page.page_columns(lines)
     assert set(rows["claim"]) == {line["claim"] for line in lines}
     assert not any(map(len, claims_page.page_columns([]).values()))
     counts = claims_page.tally_columns(lines)
     assert (counts["paper"][0], counts["judged"][0]) == ("all", claims_page.JUDGES["labels"])
-    assert counts["replicated"][0] == str(len(replicated))
+    by_labels = [row for row, judge in enumerate(counts["judged"]) if judge == claims_page.JUDGES["labels"]]
+    every = [int(counts["replicated"][row]) for row in by_labels if counts["paper"][row] == "all"]
+    assert sum(every) == len(replicated)
     result = CliRunner().invoke(app, ["claims", "show", "D9", "--json"])
     assert {line["claim"] for line in json.loads(result.output)["ledger"]} == {"D9"}
     assert CliRunner().invoke(app, ["claims", "show", "Z1"]).exit_code == 2
@@ -164,7 +166,13 @@ def test_the_readme_counts_a_claim_once_and_its_limits_both_judges() -> None:
     other = {**line, "claim": "D8"}
     undecided = {**line, "claim": "D9", "verdict": "undecided", "effect": 99.0}
     counted = " ".join(claims_words.central_sentences([line, truth, other, undecided]).split())
-    assert "3 were tried. 1 held in every conclusive test, 0 in none and 1 in some; for 1 " in counted
+    outcomes = "1 held in every conclusive test, 0 in none and 1 in some; for 1 no test was conclusive."
+    assert counted.partition(". ")[0].endswith("none was tried yet in tests that were stated beforehand")
+    assert f"3 were tried in exploratory tests, which nobody stated beforehand: {outcomes}" in counted
+    stated = [{**row, "asked": "0"} for row in (line, truth, other, undecided)]
+    again = " ".join(claims_words.central_sentences([*stated, other]).split())
+    assert f"3 were tried in tests that were stated beforehand: {outcomes}" in again
+    assert "1 were tried in exploratory tests" in again
     recorded = [{**one, "contrast": "ditm | ditm - ordering", "day": "day 1"} for one in (line, truth)]
     assert "they decide differently: 1" in claims_words.pages(recorded)["claims_limits.md"]
 
@@ -296,7 +304,7 @@ def test_arms_are_called_as_one_reads_them() -> None:
         ("A | B | C | D", "(A minus B) minus (C minus D)"),
     ):
         assert claims_told.contrast_of({**line, "contrast": contrast}) == words
-    less = {**line, "expected": "-", "contrast": "A | B", "judge": "labels", "budget": {"train_images": 500}}
+    less = {**line, "expected": "-", "contrast": "A | B", "judge": "labels", "budget": {"images": [500, 500]}}
     assert claims_told.contrast_of(less) == "B minus A, 500 images"
     assert claims_told.contrast_of({**line, "claim": "S11", "contrast": "A | B | C"}) == (
         "how far apart A, B and C are"

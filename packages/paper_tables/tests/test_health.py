@@ -49,13 +49,13 @@ def test_the_sum_of_a_random_order_is_that_of_its_six_recalls():
 def test_an_arm_has_gone_the_share_of_the_way_that_the_reference_has_from_chance():
     lines = [line("vsepp | infonce", 410.0, 330.0), line("cora | vsepp", 210.0, 410.0)]
     # (330 - 10) / (410 - 10), and (210 - 10) / 400
-    assert health.shares(lines, ["vsepp"]) == pytest.approx([0.8, 0.5])
+    assert health.shares(lines, "vsepp") == pytest.approx([0.8, 0.5])
 
 
 def test_an_arm_that_nobody_measured_has_no_health_and_texts_need_none():
     lines = [line("vsepp | infonce", 410.0, 330.0), line("a | vsepp", 1.0, 2.0, metric=["t2i/R@1"])]
     text = line("l2_sum", 1.0, judge="no training")
-    shares = health.shares([*lines, text], ["vsepp"])
+    shares = health.shares([*lines, text], "vsepp")
     assert np.isnan(shares[1])
     assert shares[2] is None
 
@@ -73,7 +73,7 @@ def test_few_steps_and_unequal_ones_do_not_count():
 def test_every_row_that_counts_is_healthy_or_void_and_none_has_few_steps():
     lines = claims.current(claims.read_ledger())
     assert all(health.has_long_equal_arms(row) for row in lines)
-    for row, share in zip(lines, health.shares(lines, claims.REFERENCES), strict=True):
+    for row, share in zip(lines, health.shares(lines, claims.BASELINE), strict=True):
         assert share is None or share >= health.HEALTHY or row["verdict"] == "void"
 
 
@@ -292,6 +292,10 @@ def test_every_answer_of_a_stated_question_was_stated_and_an_old_question_counts
     row = line(claims.contrast_name(arms), 2.0, 1.0, **about)
     assert claims.current([{**row, "asked": claims.question_hash(claims.find_claim("D1"), "W", arms)}])
     assert not claims.current([{**row, "asked": "0" * 16}])
+    # nor does an answer to what nobody stated, and neither hides the answer to the question as it is
+    assert not claims.current([row])
+    today = {**row, "asked": claims.question_hash(claims.find_claim("D1"), "W", arms)}
+    assert claims.current([today, {**row, "asked": "0" * 16}]) == [today]
 
 
 def test_an_answer_waits_for_the_seeds_that_it_was_stated_with():
@@ -308,3 +312,42 @@ def test_the_page_says_how_often_a_question_was_asked_and_what_it_said():
     before = earlier[tuple(row[name] for name in claims.QUESTION)]
     assert f"{len(before) + 1} times, before: {', '.join(before)}" in text
     assert "| once |" in text
+
+
+def test_a_claim_says_which_questions_wait_and_for_how_many_seeds():
+    claim = claims.find_claim("C2")
+    row = asked.questions([claim], "W")[0]
+    answer = {"claim": "C2", "asked": row["hash"]}
+    waiting = asked.describe_untried(claim, [])
+    assert waiting == dict.fromkeys("WF", "stated, not yet tried (10 seeds)") | {
+        "F": "stated, not yet tried (5 seeds)"
+    }
+    assert asked.describe_untried(claim, [answer])["W"] == (
+        "1 of 2 contrasts stated, not yet tried (10 seeds)"
+    )
+    assert (
+        asked.describe_untried(replace(claim, smallest=9.0), [])["W"]
+        == "not stated, not yet tried (10 seeds)"
+    )
+    # no training, no question
+    assert asked.describe_untried(claims.find_claim("D13"), []) == {}
+
+
+def test_an_earlier_answer_says_whether_it_was_asked_otherwise():
+    row = line("a | b", 1.0, 2.0, verdict="void", day="day 1")
+    same, last = (
+        {**row, "verdict": "refuted", "day": "day 2", "asked": "1"},
+        {**row, "asked": "1", "day": "day 3"},
+    )
+    (words,) = claims.history([row, same, last]).values()
+    assert words == ["void (day 1, asked otherwise)", "refuted (day 2)"]
+
+
+def test_the_family_of_a_stated_question_is_all_that_are_stated():
+    family = ("CORA", "W", "labels", True)
+    ids = [name for name, claim in claims.load_claims().items() if name[0] == "C" and "labels" in claim.keys]
+    contrasts = [
+        len(claims.find_claim(name).contrasts) for name in ids if "W" in claims.find_claim(name).data
+    ]
+    assert claims.count_questions(family) == sum(contrasts)
+    assert claims.count_questions((*family[:-1], False)) == 0

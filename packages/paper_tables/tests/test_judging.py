@@ -41,15 +41,28 @@ def test_a_verdict_by_hand(evidence: Evidence, word: str) -> None:
     assert judge([evidence])[0].word == word
 
 
-def test_the_interval_is_students_and_holm_counts_the_paper_but_for_void_claims() -> None:
-    alone, void = judge([Evidence(UP, 3), Evidence(UP, 3, health=0.0)])
+def test_the_interval_is_students_and_holm_counts_the_paper_and_its_void_claims() -> None:
+    (alone,) = judge([Evidence(UP, 3)])
+    beside, void = judge([Evidence(UP, 3), Evidence(UP, 3, health=0.0)])
     half = 2.776445 * UP.std(ddof=1) / 5**0.5
     assert (alone.low, alone.high) == pytest.approx((5 - half, 5 + half), rel=1e-6)
+    assert (void.word, beside.p_holm) == ("void", pytest.approx(2 * alone.p_holm))
     assert np.isnan(void.p_holm)
     many = judge([Evidence(UP, 3)] + [Evidence(20 * SMALL, 1)] * 3)
     assert many[0].p_holm == pytest.approx(4 * alone.p_holm)
     with pytest.raises(ValueError, match="two seeds"):
         judge([Evidence(UP[:1], 3)])
+
+
+def test_a_question_that_is_not_tried_yet_counts_and_its_answer_weakens_no_other() -> None:
+    rng = np.random.default_rng(0)
+    every = [Evidence(rng.normal(effect, 3.0, 10), 3.0) for effect in (9.0, 7.0, 5.0, 3.0, 0.0, -5.0, 0.0)]
+    before = [1.0] * len(every)
+    for tried in range(1, len(every) + 1):
+        now = [verdict.p_holm for verdict in judge(every[:tried], len(every))]
+        assert all(after <= earlier for after, earlier in zip(now, before, strict=False))
+        before[:tried] = now
+    assert before == [verdict.p_holm for verdict in judge(every)]
 
 
 @pytest.mark.parametrize("seeds", [3, 5, 10])
