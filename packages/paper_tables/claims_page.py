@@ -48,7 +48,7 @@ def write(
         "finding": tally_sentence(lines),
         "waiting": waiting_claims(lines),
         "effects": claims_figure.figure_values(
-            sorted(lines, key=lambda line: (not claims.is_stated(line), _place_in_list(line)))
+            sorted(sorted(lines, key=_place_in_list), key=claims.is_stated, reverse=True)
         ),
     }
     script = Markup(SCRIPT.read_text(encoding="utf-8"))
@@ -104,9 +104,11 @@ def _claim_texts(judges: Mapping[str, Line]) -> dict[str, str]:
 
 
 def lines_by_question(lines: Sequence[Line]) -> Asked:
-    """Return (claim, data, contrast) -> one of ``JUDGES`` -> line, in the order of the claims."""
+    """Return (claim, data, contrast) -> one of ``JUDGES`` -> line, in the order of the claims; of one claim
+    stated questions come first.
+    """
     verdicts = Asked()
-    for line in sorted(lines, key=_place_in_list):
+    for line in sorted(sorted(lines, key=claims.is_stated, reverse=True), key=_place_in_list):
         judge = line["judge"] if line["judge"] in JUDGES else "neither"
         verdicts.setdefault((line["claim"], line["data"], line["contrast"]), {})[judge] = line
     return verdicts

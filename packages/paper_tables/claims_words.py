@@ -138,19 +138,22 @@ def _describe_images(lines: Sequence[Mapping[str, Any]]) -> str:
     trained = [line for line in lines if line.get("seeds")]
     count = sum("images" in line for line in trained)
     return (
-        f"Of {format_count(len(trained), 'row')} from training, {count} keep values by image. Brackets "
-        "of the others hold other seeds alone, and are too narrow for other test images."
+        f"Of {format_count(len(trained), 'verdict')} from training, {count} keep values by image: their "
+        "brackets add both variances, with Satterthwaite's degrees of freedom. Brackets of the others hold "
+        "other seeds alone, and are too narrow for other test images. None holds for "
+        "a gallery of another size."
     )
 
 
 def _describe_voids(lines: Sequence[Mapping[str, Any]]) -> str:
-    """Return how many rows are void, and what that depends on."""
+    """Return how many verdicts are void, and what that depends on."""
     trained = [line for line in lines if line.get("seeds")]
     void = sum(line["verdict"] == "void" for line in trained)
     return (
-        f"Of {format_count(len(trained), 'row')} from training, {void} are void and say nothing for or "
-        "against a claim. Whether an arm has learnt is judged by its own RSUM by annotated pairs, after "
-        "training: a part without which nothing is learnt leaves a void row, and no replicated one."
+        f"Of {format_count(len(trained), 'verdict')} from training, {void} are void. Whether an arm has "
+        "learnt is judged by its own RSUM by annotated pairs, after training: a part without which nothing "
+        f"is learnt leaves a void row, and no replicated one. The limit of "
+        f"{format_number(100 * HEALTHY, 0)} % is ours."
     )
 
 
@@ -175,8 +178,8 @@ def _describe_recipes(lines: Sequence[Mapping[str, Any]]) -> str:
     tried = sum(bool(line.get("rates")) for line in decided)
     return (
         "Every arm has one budget of minutes on a CPU core, and a recipe searched for whole objectives. A "
-        f"part left out has no recipe of its own. Of {format_count(len(decided), 'verdict')} from training, "
-        f"{tried} were tried at half and twice the learning rate as well, with one seed."
+        f"part left out has no recipe of its own. Of {format_count(len(decided), 'conclusive verdict')} from "
+        f"training, {tried} were tried at half and twice the learning rate as well, with one seed."
     )
 
 
@@ -201,18 +204,18 @@ def _stated(ledger: Sequence[Mapping[str, Any]]) -> str:
     """
     lines, every = claims.current(ledger), claims.load_claims().values()
     answered = {line["asked"]: line for line in lines if claims.is_stated(line)}
-    count = len(answered) + len(asked.untried(every, lines))
-    seen = 0
-    for line in answered.values():
-        seen += any(_is_earlier(other, line) for other in ledger)
-    known = f"{seen} of them had an earlier answer, with other arms or another budget, whose sign was known. "
-    known = known if answered else ""
+    today = {row["hash"] for row in asked.untried(every, [])}
+    changed = set(asked.stated()["hash"]) - today
+    late = len(changed & {line.get("asked") for line in ledger})
+    seen = sum(any(_is_earlier(other, line) for other in ledger) for line in answered.values())
     others = sum(not claims.is_stated(line) for line in lines)
     return (
-        f"Of {format_count(count, 'question')} that were stated with arms, smallest effect and number of "
-        f"seeds in a commit before the results, {len(answered)} are answered, each with all its seeds. Which "
-        f"come first is our choice. {known}{format_count(others, 'verdict')} are "
-        f"exploratory: {EXPLORATORY}, and no rule said when to stop."
+        f"Of {format_count(len(today), 'question')} that were stated with arms, smallest effect and number "
+        f"of seeds in a commit before the results, {len(answered)} are answered, each with all its seeds. "
+        f"Which come first is our choice. To {seen} there was an earlier answer on the same data, with other "
+        f"arms or another budget. {len(changed)} earlier statements were changed, {late} of them after an "
+        f"answer. {format_count(others, 'verdict')} are exploratory: {EXPLORATORY}, and no rule "
+        "said when to stop."
     )
 
 
@@ -344,8 +347,9 @@ def power_text(lines: Sequence[Mapping[str, Any]]) -> str:
     )
     return (
         f"In half of the rows with RSUM, its difference varies from seed to seed with a standard deviation "
-        f"above {format_number(middle, 1)} points. In simulations where it is {format_number(nearest, 0)}, a "
-        f"true difference of {format_number(rows.effect.iloc[0], 0)} points is found replicated in {shares}."
+        f"above {format_number(middle, 1)} points. In simulations of {rows.claims.iloc[0]} claims "
+        f"where it is {format_number(nearest, 0)}, a true difference of "
+        f"{format_number(rows.effect.iloc[0], 0)} points is found replicated in {shares}."
     )
 
 

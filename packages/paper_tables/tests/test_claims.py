@@ -125,7 +125,8 @@ def test_the_page_and_the_words_are_those_of_the_ledger(tmp_path: Path) -> None:
     html = (tmp_path / "a.html").read_text(encoding="utf-8")
     assert all(f">{name}<" in html for name in claims.load_claims())
     verdicts = claims_page.lines_by_question(lines)
-    assert html.count('data-id="D9"') == sum(key[0] == "D9" for key in verdicts)
+    waiting = {claim.id for claim, _ in claims_page.waiting_claims(lines)}
+    assert html.count('data-id="D9"') == sum(key[0] == "D9" for key in verdicts) + ("D9" in waiting)
     judged = [line for line in lines if line["judge"] == "labels"]
     replicated = [line["claim"] for line in judged if line["verdict"] == "replicated"]
     assert claims_page.tally_sentence(lines) in html
@@ -175,6 +176,18 @@ def test_the_readme_counts_a_claim_once_and_its_limits_both_judges() -> None:
     assert "1 were tried in exploratory tests" in again
     recorded = [{**one, "contrast": "ditm | ditm - ordering", "day": "day 1"} for one in (line, truth)]
     assert "they decide differently: 1" in claims_words.pages(recorded)["claims_limits.md"]
+
+
+@pytest.mark.slow
+def test_every_row_without_training_comes_out_again_where_its_data_are_there() -> None:
+    rows = [line for line in claims.current(claims.read_ledger()) if line["judge"] == "no training"]
+    measured = {question(line): line["values"] for line in untrained.measure_claims()}
+    assert {line["claim"] for line in rows if line["data"] == "W"} == {"D13", "D15", "D16"}
+    for line in rows:
+        again = measured.get(question(line), line["values"])
+        assert again.keys() == line["values"].keys()
+        for side, values in line["values"].items():
+            assert np.allclose(again[side], values, atol=1e-3), line["claim"]
 
 
 def test_claims_without_training_on_the_embedded_world() -> None:
