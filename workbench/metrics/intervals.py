@@ -5,20 +5,24 @@ judgements and all runs are computed again on the same resample. Five captions o
 independent queries: drawing captions one by one would make every interval of caption queries too narrow. The
 interval runs between two percentiles of the results. Where all resamples agree, as they do where every query
 is a hit, they say nothing of the images that were not drawn: there the interval is Wilson's, with the images
-as its trials. It depends on the values by query, on which caption
-belongs to which image, on the number of rounds and on the seed, and on nothing else; so one number has one
-interval wherever it is computed. Within folds (the 1K protocol) images are drawn within each fold.
+as its trials. A median needs no resamples: the share of values below it has an interval, at whose ends the
+quantiles are read. An interval depends on the values by query, on which caption belongs to which image, on
+the number of rounds and on the seed, and on nothing else; so one number has one interval wherever it is
+computed. Within folds (the 1K protocol) images are drawn within each fold.
 
 Source: B. Efron, Bootstrap methods: another look at the jackknife, Annals of Statistics 7, 1979 (percentile
 interval); A. Davison and D. Hinkley, Bootstrap methods and their application, 1997, section 3.8 (whole groups
 are drawn); E. Wilson, Probable inference, the law of succession, and statistical inference, Journal of the
-American Statistical Association 22, 1927.
+American Statistical Association 22, 1927; R. Woodruff, Confidence intervals for medians and other position
+measures, Journal of the American Statistical Association 47, 1952; G. Zou and A. Donner, Construction of
+confidence limits about effect measures: a general approach, Statistics in Medicine 27, 2008 (a sum whose
+parts have intervals that are not symmetric).
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, Literal, NamedTuple, Self
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -132,6 +136,7 @@ class Draws:
         seed: of the resamples.
         folds: blocks of consecutive images that are galleries of their own; a number is the mean over them.
         unit: what a resample draws as a whole, for the contract.
+        image_queries: image row of each image query; ``None`` = every image asks once.
 
     Raises:
         ValueError: the images cannot be cut into equal folds.
@@ -147,6 +152,7 @@ class Draws:
     seed: int = SEED
     folds: int = 1
     unit: str = UNIT
+    image_queries: Rows | None = None
 
     def __post_init__(self) -> None:
         require(self.images % self.folds == 0, f"{self.folds} folds do not divide {self.images} images")
@@ -166,21 +172,29 @@ class Draws:
 
     def resample(self, values: Values, direction: str | Rows, statistic: Statistic = "mean") -> Values:
         """Return ``(rounds,)`` the statistic of each resample; NaN where a resample holds no query that
-        counts.
+        counts. A median moves in proportion to the share of drawn values that are smaller, as it does between
+        the ends of its interval.
         """
-        found, resampled = np.zeros(self.rounds), self._medians if statistic == "median" else self._means
+        if statistic == "median":
+            value, moved, _ = self.influence(values, direction, statistic)
+            errors = moved.mean(axis=0) / stdtrit(np.inf, (1 + CONFIDENCE) / 2)
+            return value + self.sums([errors], np.arange(self.images))[:, 0]
+        found = np.zeros(self.rounds)
         for folds in self._known_values(values, direction):
-            found += np.mean([resampled(*fold) for fold in folds] or [np.full(self.rounds, np.nan)], axis=0)
+            found += np.mean([self._means(*fold) for fold in folds] or [np.full(self.rounds, np.nan)], axis=0)
         return found
 
-    def _sides(self, direction: str, size: int) -> list[Rows]:
+    def of_queries(self, images: Rows, captions: Rows) -> "Draws":
+        """Return the same draws for values of the queries of these images and captions alone."""
+        return replace(self, own=self.own[captions], image_queries=images)
+
+    def _sides(self, direction: str) -> list[Rows]:
         """Return the image rows of the queries of each statistic that is added."""
-        sides = [np.arange(self.images), self.own]
+        images = np.arange(self.images) if self.image_queries is None else self.image_queries
+        sides = [images, self.own]
         if direction.startswith("i"):
             return sides[:1]
-        if direction.startswith("t"):
-            return sides[1:]
-        return sides * (size // sum(map(len, sides)))
+        return sides[1:] if direction.startswith("t") else sides
 
     def wilson(self, values: Values, direction: str | Rows, most: float) -> tuple[float, float]:
         """Compute Wilson's interval of a mean, whose trials are the images that have queries.
@@ -199,27 +213,31 @@ class Draws:
             low, high = low + ends[0] * most / len(parts), high + ends[1] * most / len(parts)
         return low, high
 
-    def influence(self, values: Values, direction: str | Rows) -> tuple[float, Values, Mask]:
-        """Return a mean, ``(images,)`` how much each image moves it, and which images have queries. The sum
-        of the squares is the variance of the mean: that of a ratio of sums over images, raised by
-        ``g / (g - 1)`` for g images.
+    def influence(
+        self, values: Values, direction: str | Rows, statistic: Statistic = "mean"
+    ) -> tuple[float, Values, Mask]:
+        """Return a statistic, how much each image moves it, and ``(images,)`` which images have queries; NaN
+        where no query counts.
+
+        What moves a mean is ``(images,)``, and the sum of its squares is the variance: that of a ratio of
+        sums over images, raised by ``g / (g - 1)`` for g images. What moves a median is ``(2, images)``: the
+        roots of the sums of squares of the rows are the distances of the ends of its interval.
 
         Args:
             values: by query, NaN = the query does not count.
             direction: as for ``value``; of parts that are added, all are.
+            statistic: of the values.
         """
-        total, moved = 0.0, np.zeros(self.images)
+        move = _move_mean if statistic == "mean" else _move_median
+        total, moved = 0.0, np.zeros(self.images if statistic == "mean" else (2, self.images))
         there = np.zeros(self.images, dtype=bool)
         for folds in self._known_values(values, direction):
             for known, rows in folds:
-                mean = known.mean()
-                counts = np.bincount(rows, minlength=self.images)
-                clusters = int((counts > 0).sum())
-                raised = np.sqrt(clusters / max(1, clusters - 1))
-                sums = np.bincount(rows, known - mean, self.images)
-                moved += sums * raised / (len(known) * len(folds))
-                total += float(mean) / len(folds)
-                there |= counts > 0
+                number, by_image, inside = move(known, rows, self.images)
+                moved += by_image / len(folds)
+                total += number / len(folds)
+                there |= inside
+            total = total if folds else np.nan
         return total, moved, there
 
     def by_image(self, values: Values, direction: str | Rows) -> Values:
@@ -237,16 +255,11 @@ class Draws:
 
     def blocks(self) -> Iterator[Values]:
         """Yield resamples, some at a time: ``(some rounds, images)`` how often each image was drawn."""
-        for counts in self._counts(max(self.images, len(self.own), 1)):
-            yield counts.astype(np.float64)
-
-    def _counts(self, width: int) -> Iterator[NDArray[np.uint16]]:
-        """Yield resamples as ``blocks`` does, as many at a time as arrays of so many columns allow."""
         counts = _resample_counts(self.images, self.rounds, self.seed, self.folds)
-        step = max(1, CHUNK // width)
+        step = max(1, CHUNK // max(self.images, len(self.own), 1))
         with Task("intervals", self.rounds, "resamples", shown=step < self.rounds) as task:
             for first in range(0, self.rounds, step):
-                yield counts[first : first + step]
+                yield counts[first : first + step].astype(np.float64)
                 task.update(min(step, self.rounds - first))
 
     def sums(self, columns: Sequence[Values], rows: Rows) -> Values:
@@ -263,14 +276,13 @@ class Draws:
         if not isinstance(direction, str):
             yield self._folds(values, direction)
             return
-        sides = self._sides(direction, self.images + len(self.own))
+        sides = self._sides(direction)
         size = sum(map(len, sides))
-        there = f"there are {self.images} images and {len(self.own)} captions"
         fits = len(values) == size if direction else size and len(values) % size == 0
-        require(
-            size and fits,
-            f"{direction or 'both directions'}: {len(values)} values for {size} queries; {there}",
-        )
+        if not size or not fits:
+            there = f"there are {self.images} images and {len(self.own)} captions"
+            asked = direction or "both directions"
+            raise ValueError(f"{asked}: {len(values)} values for {size} queries; {there}")
         first = 0
         for rows in sides * (len(values) // size):
             yield self._folds(values[first : first + len(rows)], rows)
@@ -279,6 +291,8 @@ class Draws:
     def _folds(self, values: Values, rows: Rows) -> list[tuple[Values, Rows]]:
         known = ~np.isnan(values)
         if self.folds == 1:
+            if known.all():
+                return [(values, rows)] if len(values) else []
             return [(values[known], rows[known])] if known.any() else []
         fold = rows // (self.images // self.folds)
         masks = [known & (fold == number) for number in range(self.folds)]
@@ -287,95 +301,41 @@ class Draws:
     def _means(self, values: Values, rows: Rows) -> Values:
         return ratio(*self.sums((values, np.ones(len(rows))), rows).T)
 
-    def _medians(self, values: Values, rows: Rows) -> Values:
-        (medians,) = self._medians_of_each([_Sorted.by_value(values, rows, self.images)])
-        return medians
 
-    def medians_of_each(self, columns: Sequence[Values], direction: str) -> list[Values]:
-        """Return ``(rounds,)`` medians of the resamples for each column of values, as ``resample`` does, with
-        all columns drawn at once.
-
-        Args:
-            columns: values by query of one direction, NaN = the query does not count.
-            direction: ``"i2t"`` or ``"t2i"``; there are no folds.
-        """
-        parts = []
-        for values in columns:
-            for folds in self._known_values(values, direction):
-                parts += [_Sorted.by_value(known, rows, self.images) for known, rows in folds]
-        return self._medians_of_each(parts)
-
-    def _medians_of_each(self, parts: "Sequence[_Sorted]") -> list[Values]:
-        # whole numbers below 2 ** 24 are exact
-        exact: Any = np.float32 if len(self.own) < 2**22 else np.float64
-        sides = np.concatenate([part.sides for part in parts], axis=1).astype(exact)
-        medians: list[list[Values]] = [[np.zeros(0)] for _ in parts]
-        for counts in self._counts(max(self.images, *(part.last - part.first for part in parts))):
-            sums = np.rint(counts.astype(exact) @ sides).astype(np.int64)
-            for number, part in enumerate(parts):
-                drawn, below = sums[:, 2 * number], sums[:, 2 * number + 1]
-                medians[number].append(part.medians(counts, drawn, below))
-        return [np.concatenate(blocks) for blocks in medians]
-
-
-class _Sorted(NamedTuple):
-    """Values in ascending order, and between which places the medians of nearly all resamples lie.
+def _move_mean(known: Values, rows: Rows, images: int) -> tuple[float, Values, Mask]:
+    """Return a mean, ``(images,)`` how much each image moves it, and which images have queries.
 
     Args:
-        ascending: ``(N,)`` values.
+        known: ``(N,)`` values.
         rows: ``(N,)`` their image rows.
-        first, last: ends of the places.
-        sides: ``(images, 2)`` how many values each image has, and how many of them lie before ``first``.
+        images: how many there are.
     """
-
-    ascending: Values
-    rows: Rows
-    first: int
-    last: int
-    sides: Rows
-
-    @classmethod
-    def by_value(cls, values: Values, rows: Rows, images: int) -> Self:
-        """Sort values ``(N,)`` with image rows ``(N,)``."""
-        order = np.argsort(values, kind="stable")
-        rows, half = rows[order], len(rows) // 2
-        low, high = (np.bincount(part, minlength=images) for part in (rows[:half], rows[half:]))
-        # five standard deviations of half the difference between what is drawn of either side
-        reach = int(2.5 * np.sqrt(((low - high) ** 2).sum())) + 2
-        first, last = max(0, half - reach), min(len(rows), half + reach)
-        sides = np.stack([low + high, np.bincount(rows[:first], minlength=images)], axis=1)
-        return cls(values[order], rows, first, last, sides)
-
-    def medians(self, counts: NDArray[np.uint16], drawn: Rows, below: Rows) -> Values:
-        """Return ``(rounds,)`` medians, rounded down; NaN where nothing was drawn.
-
-        Args:
-            counts: ``(rounds, images)`` how often each image was drawn.
-            drawn: ``(rounds,)`` how many values were drawn.
-            below: ``(rounds,)`` how many of them lie before ``first``.
-        """
-        filled = counts[:, self.rows[self.first : self.last]].cumsum(axis=1, dtype=np.int32)
-        filled += below[:, None].astype(np.int32)
-        inside = (below <= (drawn - 1) // 2) & (filled[:, -1] > drawn // 2)
-        medians = _median_of_counts(filled, drawn, self.ascending[self.first : self.last])
-        if not inside.all():
-            every = counts[~inside][:, self.rows].cumsum(axis=1, dtype=np.int32)
-            medians[~inside] = _median_of_counts(every, drawn[~inside], self.ascending)
-        return np.where(drawn > 0, medians, np.nan)
+    mean = float(known.mean())
+    counts = np.bincount(rows, minlength=images)
+    clusters = int(np.count_nonzero(counts))
+    raised = np.sqrt(clusters / max(1, clusters - 1))
+    return mean, np.bincount(rows, known - mean, images) * (raised / len(known)), counts > 0
 
 
-def _median_of_counts(filled: NDArray[np.int32], drawn: Rows, ascending: Values) -> Values:
-    """Return ``(rounds,)`` medians, rounded down.
-
-    Args:
-        filled: ``(rounds, N)`` how many values were drawn up to each of the ascending ones.
-        drawn: ``(rounds,)`` how many were drawn.
-        ascending: ``(N,)`` values.
+def _move_median(known: Values, rows: Rows, images: int) -> tuple[float, Values, Mask]:
+    """Return a median, rounded down, ``(2, images)`` how much each image moves the ends of its interval, and
+    which images have queries. The ends are the quantiles at the ends of the interval of the share of values
+    below the median, of which equal ones count in part, so that it is a half.
     """
-    last = len(ascending) - 1
-    lower = (filled <= (drawn[:, None] - 1) // 2).sum(axis=1)
-    upper = (filled <= drawn[:, None] // 2).sum(axis=1)
-    return np.asarray(np.floor((ascending[np.minimum(lower, last)] + ascending[np.minimum(upper, last)]) / 2))
+    ascending = np.sort(known)
+    size = len(ascending)
+    middle = ascending[[(size - 1) // 2, size // 2]]
+    below, equal = known < middle[0], known == middle[0]
+    part = (size / 2 - np.count_nonzero(below)) / np.count_nonzero(equal)
+    _, moved, there = _move_mean(below + part * equal, rows, images)
+    variance = float(moved @ moved)
+    low, high = clustered_wilson(0.5, variance, int(np.count_nonzero(there)))
+    ends = np.floor(ascending[[int(np.ceil(size * low)) - 1, min(int(size * high), size - 1)]])
+    median = float(np.floor(middle.mean()))
+    reach = np.maximum(0, (median - ends[0], ends[1] - median))
+    # the more values lie below, the smaller is the median; without variance all images move it alike
+    direction = -moved if variance else there.astype(np.float64)
+    return median, np.outer(reach, direction / np.linalg.norm(direction)), there
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,10 @@ from typing import NamedTuple
 import numpy as np
 
 from workbench.formatting import RANGES
-from workbench.metrics.intervals import Draws, clustered_wilson, percentile_interval
+from workbench.metrics.intervals import Draws, Statistic, clustered_wilson, percentile_interval
 from workbench.metrics.registry import Metric
 from workbench.records import Mask, Measurement, MetricKey, Rows, Values
-from workbench.records.measurement import CERTAIN, CLUSTERED, WILSON
+from workbench.records.measurement import CERTAIN, CLUSTERED, WILSON, WOODRUFF
 
 # numbers that are means of shares, or sums of such means
 SHARES = ("share", "sum")
@@ -63,6 +63,8 @@ def report_number(
         best: what the best order has; NaN = the end of the range of such numbers.
     """
     reference = Reference(gallery, chance, best)
+    if _is_plain(metric, "median"):
+        return report_part(metric, key, values, draws, reference).measurement
     value, resampled = metric.aggregate(values, at, draws)
     interval = _interval_of_resamples(metric, value, resampled, reference)
     if interval.method == WILSON:
@@ -71,14 +73,19 @@ def report_number(
     return _as_measurement(metric, key, value, interval, values, draws.unit, reference)
 
 
+def _is_plain(metric: Metric, statistic: Statistic) -> bool:
+    """Return whether the number of a metric is this statistic of its values and nothing else."""
+    return type(metric).aggregate is Metric.aggregate and metric.statistic == statistic
+
+
 class Part(NamedTuple):
     """The number of a part of the queries, and what a mean over parts is made of.
 
     Args:
         measurement: with its interval.
-        moved: ``(images,)`` how much each image moves a mean of shares, see ``Draws.influence``.
+        moved: how much each image moves a mean of shares or a median, see ``Draws.influence``.
         images: ``(images,)`` which images have queries.
-        resampled: ``(rounds,)`` what is no such mean in each resample; ``None`` otherwise.
+        resampled: ``(rounds,)`` what is neither in each resample; ``None`` otherwise.
     """
 
     measurement: Measurement
@@ -87,50 +94,42 @@ class Part(NamedTuple):
     resampled: Values | None
 
 
-def report_part(
-    metric: Metric,
-    key: MetricKey,
-    values: Values,
-    draws: Draws,
-    reference: Reference,
-    resampled: Values | None = None,
-) -> Part:
+def report_part(metric: Metric, key: MetricKey, values: Values, draws: Draws, reference: Reference) -> Part:
     """Return the number of a part of the queries with its interval and contract. The interval of a mean of
-    shares is ``clustered_wilson``: few images have few hits, which resamples vary too little. What is no such
-    mean has percentiles of resamples.
+    shares is ``clustered_wilson``: few images have few hits, which resamples vary too little. That of a
+    median is Woodruff's, and other numbers have percentiles of resamples.
 
     Args:
         metric: the metric.
         key: of the number.
-        values: by query, NaN outside the part.
+        values: by query.
         draws: says whose queries the values are; without rounds there is no interval.
         reference: what the number is compared with.
-        resampled: ``(rounds,)`` that of each resample where it is known already.
     """
-    value, moved, images = draws.influence(values, key.direction)
-    is_mean = type(metric).aggregate is Metric.aggregate and metric.statistic == "mean"
-    if is_mean and metric.face in SHARES:
-        interval = interval_of_variance(metric, value, moved, images, draws.rounds > 0, reference)
-        resampled = None
+    value, moved, images = draws.influence(values, key.direction, metric.statistic)
+    resampled = None
+    if _is_plain(metric, "median") or (_is_plain(metric, "mean") and metric.face in SHARES):
+        interval = interval_of_influence(metric, value, moved, images, draws.rounds > 0, reference)
     else:
-        if resampled is None:
-            value, resampled = metric.aggregate(values, key.direction, draws)
-        else:
-            value = draws.value(values, key.direction, metric.statistic)
+        value, resampled = metric.aggregate(values, key.direction, draws)
         interval = _interval_of_resamples(metric, value, resampled, reference)
     measurement = _as_measurement(metric, key, value, interval, values, draws.unit, reference)
     return Part(measurement, moved, images, resampled)
 
 
-def interval_of_variance(
+def interval_of_influence(
     metric: Metric, value: float, moved: Values, images: Mask, wanted: bool, reference: Reference
 ) -> Interval:
-    """Return the interval of a mean of shares by how much each image moves it; none where nobody wants
-    one.
+    """Return the interval of a mean of shares or of a median by how much each image moves it; none where
+    nobody wants one.
     """
-    variance = float((moved**2).sum())
     if not wanted:
         return Interval(None, None, "")
+    if metric.statistic == "median":
+        # the norm of a row is the distance of an end, and may be rounded
+        below, above = np.linalg.norm(moved, axis=1).round(9).tolist()
+        return Interval(value - below, value + above, WOODRUFF)
+    variance = float(moved @ moved)
     if variance == 0 and np.isclose(value, reference.chance):
         return Interval(None, None, CERTAIN)
     return Interval(*clustered_wilson(value, variance, int(images.sum()), reference.most(metric)), CLUSTERED)

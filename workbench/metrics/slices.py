@@ -2,13 +2,14 @@
 
 ``measure_slices``: "the statistic of the values of the queries of a slice". A slice may have few images and
 fewer hits, of which resamples make intervals that are too narrow; those of means of shares are Wilson's with
-a variance that is robust to clusters of images (``intervals.clustered_wilson``), others percentiles of the
-one bootstrap. The mean over slices, "the macro mean", weighs each slice equally; the mean over all queries,
-"the micro mean", is the number of the whole.
+a variance that is robust to clusters of images (``intervals.clustered_wilson``), those of medians
+Woodruff's, others percentiles of the one bootstrap. The mean over slices, "the macro mean", weighs each slice
+equally; the mean over all queries, "the micro mean", is the number of the whole.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -16,95 +17,156 @@ import numpy as np
 from workbench.metrics.intervals import Draws, percentile_interval
 from workbench.metrics.ranks import Ranks, Relevant
 from workbench.metrics.registry import Metric
-from workbench.metrics.reporting import Part, Reference, interval_of_variance, report_part
-from workbench.records import Judgements, Measurement, MetricKey, Values
+from workbench.metrics.reporting import Part, Reference, interval_of_influence, report_part
+from workbench.records import Judgements, Measurement, MetricKey, Rows, Values
 
 MACRO = "mean over"
 # begins the name of a slice that is its own gallery
 WITHIN = "within "
 
 
+@dataclass(frozen=True)
+class Slice:
+    """The queries of a slice.
+
+    Args:
+        label: of the slice.
+        images: rows of the images that ask.
+        captions: rows of the captions that ask.
+        whole: resamples of all images of the split.
+        averaged: whether the slice counts in means over slices.
+    """
+
+    label: str
+    images: Rows
+    captions: Rows
+    whole: Draws
+    averaged: bool = True
+
+    @cached_property
+    def draws(self) -> Draws:
+        """The same resamples for values of these queries."""
+        return self.whole.of_queries(self.images, self.captions)
+
+    @cached_property
+    def _both(self) -> Rows:
+        return np.concatenate([self.images, self.whole.images + self.captions])
+
+    def _rows(self, direction: str) -> tuple[Rows, int]:
+        """Return the rows of the queries of a direction, and how many queries the whole has."""
+        if direction.startswith("i"):
+            return self.images, self.whole.images
+        if direction.startswith("t"):
+            return self.captions, len(self.whole.own)
+        return self._both, self.whole.images + len(self.whole.own)
+
+    def take(self, values: Values, direction: str) -> Values:
+        """Return the values ``(..., queries)`` of the slice among those of all queries."""
+        rows, size = self._rows(direction)
+        apart = values.reshape(*values.shape[:-1], -1, size)
+        return apart.take(rows, axis=-1).reshape(*values.shape[:-1], -1)
+
+    def count_all(self, values: Values, direction: str) -> int:
+        """Return how many values all queries have where those of the slice have these."""
+        rows, size = self._rows(direction)
+        return size * len(values) // len(rows)
+
+    def place(self, values: Values, direction: str) -> Values:
+        """Return the values of the slice at their places among those of all queries, NaN elsewhere."""
+        rows, size = self._rows(direction)
+        parts = values.reshape(-1, len(rows))
+        out = np.full((len(parts), size), np.nan)
+        out[:, rows] = parts
+        return out.ravel()
+
+    def split(self, values: Values, direction: str) -> list[Values]:
+        """Return the values ``(..., queries)`` of the slice apart by the means that are added."""
+        if direction:
+            return [values]
+        times = values.shape[-1] // max(1, len(self._both))
+        ends = np.tile([len(self.images), len(self.captions)], times).cumsum()
+        return np.split(values, ends[:-1], axis=-1)
+
+
 class SliceValues(NamedTuple):
     """One metric in one slice.
 
     Args:
-        label: of the slice.
-        values: ``(queries,)`` of the whole split, NaN = not in the slice, or does not count.
+        slice: whose values.
+        values: of its queries, NaN = does not count.
         gallery: how many items a query is compared with.
         chance: what a random order has on average; NaN = nobody knows.
         best: what the best order has; NaN = the end of the range.
-        averaged: whether the slice counts in the mean over slices.
     """
 
-    label: str
+    slice: Slice
     values: Values
     gallery: int
     chance: float = np.nan
     best: float = np.nan
-    averaged: bool = True
 
 
 def measure_slices(
-    metric: Metric, key: MetricKey, by: str, slices: Sequence[SliceValues], draws: Draws
-) -> Iterator[tuple[Measurement, Values]]:
-    """Yield every slice that has queries, and then the mean over slices, with values by query of which they
-    are the means; nothing where no slice is one of a value. Where a number is no mean of shares, the mean
-    over slices has no such values, and they are NaN.
+    metric: Metric, key: MetricKey, by: str, slices: Sequence[SliceValues]
+) -> Iterator[tuple[Measurement, Callable[[], Values]]]:
+    """Yield every slice that has queries, and then the mean over slices; nothing where no slice is one of a
+    value. With each comes what returns ``(queries,)`` values of the whole split of which it is the mean, NaN
+    outside the slice. Where a number is no mean of shares, the mean over slices has no such values, and they
+    are NaN.
 
     Args:
         metric: what is measured.
         key: of the whole.
         by: what cuts, for the mean's key.
         slices: with their values.
-        draws: resamples of all images of the split.
     """
-    slices = [part for part in slices if _is_measured(part.values, key.direction, draws)]
-    if not any(part.averaged for part in slices):
+    slices = [part for part in slices if _is_measured(part, key.direction)]
+    averaged = [part for part in slices if part.slice.averaged]
+    if not averaged:
         return  # no query of this direction has a value
-    resampled: Sequence[Values | None] = [None] * len(slices)
-    if type(metric).aggregate is Metric.aggregate and metric.statistic == "median" and key.direction:
-        resampled = draws.medians_of_each([part.values for part in slices], key.direction)
     parts: list[Part] = []
-    averaged = [part.values for part in slices if part.averaged]
-    for part, drawn in zip(slices, resampled, strict=True):
+    for part in slices:
         reference = Reference(part.gallery, part.chance, part.best)
-        number = report_part(metric, replace(key, subset=part.label), part.values, draws, reference, drawn)
-        yield replace(number.measurement, by=by), part.values
-        if part.averaged:
+        of_slice = replace(key, subset=part.slice.label)
+        number = report_part(metric, of_slice, part.values, part.slice.draws, reference)
+        left_out = part.slice.count_all(part.values, key.direction) - number.measurement.queries
+        measurement = replace(number.measurement, by=by, left_out=left_out)
+        yield measurement, partial(part.slice.place, part.values, key.direction)
+        if part.slice.averaged:
             parts.append(number)
     if len(parts) > 1:
-        is_mean = all(part.resampled is None for part in parts)
-        sizes = [len(averaged[0])] if key.direction else [draws.images, len(draws.own)]
-        values = _weighted(averaged, sizes) if is_mean else np.full(len(averaged[0]), np.nan)
-        yield _mean_over(metric, by, parts, draws.rounds > 0), values
+        is_mean = metric.statistic == "mean" and all(part.resampled is None for part in parts)
+        wanted = averaged[0].slice.whole.rounds > 0
+        yield (
+            _mean_over(metric, by, parts, wanted),
+            partial(_values_of_mean, averaged, key.direction, is_mean),
+        )
 
 
-def _is_measured(values: Values, direction: str, draws: Draws) -> bool:
+def _is_measured(part: SliceValues, direction: str) -> bool:
     """Return whether each direction that a number is made of has a query that counts."""
-    size = len(values) if direction else draws.images + len(draws.own)
-    parts = [values[:size]] if direction else [values[: draws.images], values[draws.images : size]]
-    return not any(np.isnan(part).all() for part in parts)
+    return all(map(_count_known, part.slice.split(part.values, direction)))
 
 
-def _weighted(slices: Sequence[Values], sizes: Sequence[int]) -> Values:
-    """Return ``(queries,)`` values whose mean is the mean over slices: each is weighed by how much too small
-    its slice is.
+def _count_known(values: Values) -> int:
+    return int(np.count_nonzero(~np.isnan(values)))
 
-    Args:
-        slices: ``(queries,)`` values of each, NaN elsewhere; no query is in two.
-        sizes: of the parts whose means are added, which may follow several times.
+
+def _values_of_mean(slices: Sequence[SliceValues], direction: str, is_mean: bool) -> Values:
+    """Return ``(queries,)`` values of the whole whose mean is the mean over slices: a value weighs the more,
+    the fewer its slice has. NaN where the number is no mean of values.
     """
-    weighted = np.full(len(slices[0]), np.nan)
-    first = 0
-    for size in list(sizes) * (len(weighted) // sum(sizes)):
-        place = slice(first, first + size)
-        known = [~np.isnan(values[place]) for values in slices]
-        every = sum(int(mask.sum()) for mask in known)
-        for values, mask in zip(slices, known, strict=True):
-            weight = every / (len(slices) * mask.sum())
-            weighted[place][mask] = weight * values[place][mask]
-        first += size
-    return weighted
+    shares = []
+    for part in slices:
+        sides = part.slice.split(part.values, direction)
+        weighed = np.concatenate([side / _count_known(side) for side in sides])
+        shares.append(part.slice.place(weighed, direction))
+    missing = np.isnan(shares).all(axis=0)
+    values = np.where(missing, np.nan, np.nansum(shares, axis=0) / len(slices))
+    whole = slices[0].slice.whole
+    every = Slice("", np.arange(whole.images), np.arange(len(whole.own)), whole)
+    sides = [side * _count_known(side) for side in every.split(values, direction)]
+    return np.concatenate(sides) if is_mean else np.full(len(values), np.nan)
 
 
 def _mean_over(metric: Metric, by: str, parts: Sequence[Part], wanted: bool) -> Measurement:
@@ -123,7 +185,7 @@ def _mean_over(metric: Metric, by: str, parts: Sequence[Part], wanted: bool) -> 
         moved = np.mean([part.moved for part in parts], axis=0)
         images = np.any([part.images for part in parts], axis=0)
         reference = Reference(gallery, np.nan if chance is None else chance)
-        low, high, method = interval_of_variance(metric, value, moved, images, wanted, reference)
+        low, high, method = interval_of_influence(metric, value, moved, images, wanted, reference)
     within = first.key.subset.startswith(WITHIN)
     return replace(
         first,

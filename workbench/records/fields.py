@@ -5,6 +5,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -81,7 +82,7 @@ class Field:
         """Whether the values are numbers or flags."""
         return self.kind in ("number", "flag")
 
-    @property
+    @cached_property
     def missing(self) -> Mask:
         """``(N,)`` where there is no value."""
         if self.is_numeric:

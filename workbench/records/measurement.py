@@ -20,6 +20,7 @@ CONFIDENCE = 0.95
 BOOTSTRAP = "percentiles of the resamples"
 WILSON = "Wilson's, since all resamples agree"
 CLUSTERED = "Wilson's, with the trials that the variance over images amounts to"
+WOODRUFF = "Woodruff's, by the variance over images of the share below the median"
 CERTAIN = "none, since every order has this value"
 # numbers of one kind that a remark names
 MOST_NAMED = 3

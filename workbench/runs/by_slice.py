@@ -6,7 +6,7 @@ slice is a data set of its own: its captions and the images that these belong to
 The name of such a slice begins with ``within``, and ``by="within language"`` asks for it alone.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Literal, get_args
@@ -17,9 +17,9 @@ from workbench import metrics as registry
 from workbench.metrics.blocks import RowScores, by_rows
 from workbench.metrics.intervals import ROUNDS, Draws
 from workbench.metrics.registry import Metric
-from workbench.metrics.slices import WITHIN, SliceValues, chances_by_query, measure_slices
+from workbench.metrics.slices import WITHIN, Slice, SliceValues, chances_by_query, measure_slices
 from workbench.progress import each
-from workbench.records import Mask, Measurement, MetricKey, Rows, Split, Values, require
+from workbench.records import Array, Mask, Measurement, MetricKey, Split, Values, require
 from workbench.registry import require_known
 from workbench.runs.fields import AllFields, field_extractors
 from workbench.runs.lists import NothingDeterminedError, SavedLists, known_numbers
@@ -86,8 +86,10 @@ def with_slices(result: Result, by: Sequence[str], gallery: str, *, rounds: int 
     if not by:
         return result
     measured = {m.label: (m, result.values[m.label]) for m in result.measurements if m.label in result.values}
-    numbers = numbers_by_slice(result, measured, by, gallery, rounds=rounds)
-    return replace(result, measurements=[*result.measurements, *(m for m, _ in numbers.values())])
+    of_slices = [m for m, _ in _measure_by_slice(result, measured, by, gallery, rounds)]
+    # two ways to cut may have a slice in common, whose numbers are those of the last
+    numbers = {m.label: m for m in of_slices}
+    return replace(result, measurements=[*result.measurements, *numbers.values()])
 
 
 def numbers_by_slice(
@@ -111,25 +113,38 @@ def numbers_by_slice(
         KeyError: no such field. ValueError: a field that cannot be cut so, or ranked lists that determine no
             number in the gallery of any slice.
     """
+    numbers = _measure_by_slice(run, measured, by, gallery, rounds)
+    return {measurement.label: (measurement, values()) for measurement, values in numbers}
+
+
+def _measure_by_slice(
+    run: Result, measured: Numbers, by: Sequence[str], gallery: str, rounds: int
+) -> Iterator[tuple[Measurement, Callable[[], Values]]]:
+    """Yield what ``numbers_by_slice`` returns, with what makes the values."""
     whole = {label: pair for label, pair in measured.items() if _is_whole(pair[0].key)}
     split = run.split
     draws = Draws(split.own, len(split.image_ids), rounds)
     metrics = metrics_of([run])
     fields = AllFields(split, run)
-    chances = _chances_of_numbers(split, whole, metrics) if by else {}
-    numbers: dict[str, tuple[Measurement, Values]] = {}
+    columns = _with_references(split, whole, metrics) if by else {}
     for written in by:
         spec = written.removeprefix(WITHIN)
-        masks = {str(way): slices_of(split, spec, way, fields=fields) for way in WAYS}
+        masks = {way: slices_of(split, spec, way, fields=fields) for way in WAYS}
         if gallery == "whole" and written == spec:
-            parts = _among_all(split, whole, masks, chances)
+            parts = _among_all(whole, columns, _slices(masks["i2t"], masks["t2i"], draws))
         else:
-            parts = _among_themselves(run, whole, masks["t2i"], metrics)
+            parts = _among_themselves(run, whole, masks["t2i"], metrics, draws)
         for key, slices in parts:
-            metric = metrics.get(key.metric, Metric())
-            for measurement, values in measure_slices(metric, key, spec, slices, draws):
-                numbers[measurement.label] = measurement, values
-    return numbers
+            yield from measure_slices(metrics.get(key.metric, Metric()), key, spec, slices)
+
+
+def _slices(images: Mapping[str, Mask], captions: Mapping[str, Mask], draws: Draws) -> list[Slice]:
+    """Return the slices of both directions, of which one may have no queries."""
+    slices = []
+    for label in dict.fromkeys([*captions, *images]):
+        rows, others = (np.flatnonzero(masks.get(label, ())) for masks in (images, captions))
+        slices.append(Slice(label, rows, others, draws, is_value_slice(label)))
+    return slices
 
 
 def _is_whole(key: MetricKey) -> bool:
@@ -137,36 +152,33 @@ def _is_whole(key: MetricKey) -> bool:
     return not key.subset and key.folds == 1
 
 
-def _chances_of_numbers(
-    split: Split, measured: Numbers, metrics: Mapping[str, Metric]
-) -> dict[str, tuple[Values, Values]]:
-    """Return by number what ``_chances`` has of it, which is the same whatever cuts."""
-    chances = {}
+def _with_references(split: Split, measured: Numbers, metrics: Mapping[str, Metric]) -> dict[str, Array]:
+    """Return by number ``(3, queries)`` its values, and what a random and what the best order gives those
+    that count.
+    """
+    columns = {}
     for label, (measurement, values) in measured.items():
         key = measurement.key
-        chances[label] = _chances(split, metrics.get(key.metric), key, len(values))
-    return chances
+        references = _chances(split, metrics.get(key.metric), key, len(values))
+        columns[label] = np.stack([values, *np.where(np.isnan(values), 0.0, references)])
+    return columns
 
 
 def _among_all(
-    split: Split,
-    measured: Numbers,
-    masks: Mapping[str, Mapping[str, Mask]],
-    chances_of: Mapping[str, tuple[Values, Values]],
+    measured: Numbers, columns: Mapping[str, Array], slices: Sequence[Slice]
 ) -> Iterator[tuple[MetricKey, list[SliceValues]]]:
     """Yield each number's values in each slice, every query being ranked among all items."""
-    labels = list(dict.fromkeys([*masks["t2i"], *masks["i2t"]]))
-    for number, (measurement, values) in measured.items():
-        key = measurement.key
-        chances, bests = chances_of[number]
-        slices = []
-        for label in labels:
-            inside = _mask_of_values(split, masks, label, key.direction, len(values))
-            own = np.where(inside, values, np.nan)
-            known = ~np.isnan(own)
-            chance, best = (_mean_of_parts(split, side, known, key.direction) for side in (chances, bests))
-            slices.append(SliceValues(label, own, measurement.gallery, chance, best, is_value_slice(label)))
-        yield key, slices
+    for label, (measurement, _) in measured.items():
+        direction = measurement.key.direction
+        parts = []
+        for part in slices:
+            own = part.take(columns[label], direction)
+            chance_and_best = np.zeros(2)
+            for side in part.split(own, direction):
+                known = np.count_nonzero(~np.isnan(side[0]))
+                chance_and_best += side[1:].sum(axis=1) / max(1, known)
+            parts.append(SliceValues(part, own[0], measurement.gallery, *chance_and_best.tolist()))
+        yield measurement.key, parts
 
 
 def _chances(split: Split, metric: Metric | None, key: MetricKey, size: int) -> tuple[Values, Values]:
@@ -183,35 +195,12 @@ def _chances(split: Split, metric: Metric | None, key: MetricKey, size: int) -> 
     return (chances, bests) if len(chances) == size else (unknown, unknown)
 
 
-def _mask_of_values(
-    split: Split, masks: Mapping[str, Mapping[str, Mask]], label: str, direction: str, size: int
-) -> Mask:
-    """Return ``(size,)`` which values by query of a number belong to a slice."""
-    images = masks["i2t"].get(label, np.zeros(len(split.image_ids), dtype=bool))
-    captions = masks["t2i"].get(label, np.zeros(len(split.captions), dtype=bool))
-    if direction.startswith("i"):
-        return images
-    if direction.startswith("t"):
-        return captions
-    both = np.concatenate([images, captions])
-    return np.tile(both, size // len(both))
-
-
-def _mean_of_parts(split: Split, values: Values, known: Mask, direction: str) -> float:
-    """Return the mean of the values that count, of a sum over directions the sum of their means."""
-    images, captions = len(split.image_ids), len(split.captions)
-    sizes = [len(values)] if direction else [images, captions] * (len(values) // (images + captions))
-    total = 0.0
-    first = 0
-    for size in sizes:
-        counted = values[first : first + size][known[first : first + size]]
-        total += float(counted.mean()) if len(counted) else np.nan
-        first += size
-    return total
-
-
 def _among_themselves(
-    run: Result, measured: Numbers, masks: Mapping[str, Mask], metrics: Mapping[str, Metric]
+    run: Result,
+    measured: Numbers,
+    masks: Mapping[str, Mask],
+    metrics: Mapping[str, Metric],
+    draws: Draws,
 ) -> Iterator[tuple[MetricKey, list[SliceValues]]]:
     """Yield each number's values in each slice, the queries of a slice being ranked among its items."""
     keys = {label: measurement.key for label, (measurement, _) in measured.items()}
@@ -224,16 +213,15 @@ def _among_themselves(
         images = np.unique(run.split.own[captions])
         part = run.split.restrict(images, captions)
         own = scores.select(images, captions)
+        queries = Slice(f"{WITHIN}{label}", images, captions, draws, is_value_slice(label))
         measurements, values = evaluate_split(own, part, table=table, rounds=0, strict=False)
         if isinstance(run.model, SavedLists):
             measurements = _determined(run, run.model, own, part, (measurements, values))
         for measurement in measurements:
             whole = measurement.label
             if whole in keys and whole in values:
-                placed = _placed(run.split, values[whole], (images, captions), keys[whole].direction)
                 chance = np.nan if measurement.chance is None else measurement.chance
-                values_of_slice = SliceValues(f"{WITHIN}{label}", placed, measurement.gallery, chance)
-                slices[whole].append(values_of_slice._replace(averaged=is_value_slice(label)))
+                slices[whole].append(SliceValues(queries, values[whole], measurement.gallery, chance))
     yield from ((keys[label], parts) for label, parts in slices.items() if parts)
 
 
@@ -250,19 +238,3 @@ def _determined(
     with suppress(NothingDeterminedError):
         return known_numbers(model, scores, part, ([*measurements], {**values}), *asked)[0]
     return []
-
-
-def _placed(split: Split, values: Values, rows: tuple[Rows, Rows], direction: str) -> Values:
-    """Return the values of a part of a split at the places of its queries in the whole, NaN elsewhere."""
-    sides = list(zip(rows, (len(split.image_ids), len(split.captions)), strict=True))
-    if direction:
-        sides = sides[:1] if direction.startswith("i") else sides[1:]
-    sides *= len(values) // sum(len(own) for own, _ in sides)
-    out = []
-    first = 0
-    for own, size in sides:
-        whole = np.full(size, np.nan)
-        whole[own] = values[first : first + len(own)]
-        first += len(own)
-        out.append(whole)
-    return np.concatenate(out)

@@ -20,6 +20,7 @@ from math import floor, log10
 from typing import Any
 
 import numpy as np
+from pandas import factorize
 
 from workbench.formatting import format_count
 from workbench.records import Array, Field, Mask, Rows, Split, Values, require
@@ -154,11 +155,14 @@ def query_values(field: Field, own: Rows, images: int, direction: str) -> Array:
 
 def _common_values(values: Array, own: Rows, images: int) -> Array:
     """Return ``(I,)`` the value that all captions of an image share, of those that have one."""
-    out = np.full(images, None, dtype=object)
-    for image, value in zip(own.tolist(), values.tolist(), strict=True):
-        if value is not None:
-            out[image] = value if out[image] in (None, value) else SEVERAL
-    return out
+    codes, texts = factorize(values)
+    known = codes >= 0
+    own, codes = own[known], codes[known]
+    last = np.full(images, len(texts))
+    last[own] = codes
+    last[own[last[own] != codes]] = len(texts) + 1
+    common: Array = np.array([*texts, None, SEVERAL], dtype=object)[last]
+    return common
 
 
 def _slices_of_term(split: Split, term: str, direction: str, fields: Mapping[str, Field]) -> dict[str, Mask]:
