@@ -45,29 +45,83 @@ def test_a_resample_repeats_all_captions_of_an_image_and_serves_both_directions(
         assert_allclose(both, text + image)
 
 
-def test_the_median_of_a_resample_is_that_of_the_drawn_ranks():
-    draws, ranks = Draws(OWN, 3, rounds=40), np.array([3.0, 1.0, 8.0, 2.0, 2.0, 30.0])
-    expected = [np.floor(np.median(np.repeat(ranks, row[OWN]))) for row in weights(draws).astype(int)]
-    assert_array_equal(draws.resample(ranks, "t2i", "median"), expected)
+def drawn_medians(draws, ranks, own):
+    """The medians of the drawn ranks, resample by resample."""
+    medians = []
+    for row in weights(draws).astype(int):
+        drawn = np.repeat(ranks, row[own])
+        known = drawn[~np.isnan(drawn)]
+        medians.append(np.floor(np.median(known)) if len(known) else np.nan)
+    return np.array(medians)
 
 
-@pytest.mark.parametrize("case", ["wide", "few", "equal within an image", "three"])
-def test_medians_of_many_images_are_those_of_the_drawn_ranks(case, rng):
+@pytest.mark.parametrize("case", ["wide", "coarse", "few", "equal within an image", "three"])
+def test_medians_of_resamples_spread_as_those_of_the_drawn_ranks(case, rng):
     own = np.repeat(np.arange(200), 5)
-    draws, ranks = Draws(own, 200, rounds=60), np.floor(np.exp(2 * rng.normal(size=1000)))
-    if case == "few":
+    draws, ranks = Draws(own, 200, rounds=400), np.floor(np.exp(3 + 2 * rng.normal(size=1000)))
+    if case == "coarse":
+        ranks = 1.0 + (rng.random(1000) < 0.49)
+    elif case == "few":
         ranks[rng.random(1000) < 0.9] = np.nan
     elif case == "equal within an image":
         ranks = np.repeat(ranks[:200], 5)
     elif case == "three":
         ranks[3:] = np.nan
-    expected = []
-    for row in weights(draws).astype(int):
-        drawn = np.repeat(ranks, row[own])
-        known = drawn[~np.isnan(drawn)]
-        expected.append(np.floor(np.median(known)) if len(known) else np.nan)
-    assert_array_equal(draws.resample(ranks, "t2i", "median"), expected)
-    assert_array_equal(draws.medians_of_each([ranks, ranks], "t2i")[1], expected)
+    expected, resampled = drawn_medians(draws, ranks, own), draws.resample(ranks, "t2i", "median")
+    assert_array_equal(np.isnan(resampled), np.isnan(expected))
+    assert_allclose(np.nanstd(resampled), np.nanstd(expected), rtol=0.12, atol=1e-9)
+    assert_allclose(np.nanmean(resampled), np.nanmean(expected), rtol=0.05)
+
+
+def test_the_median_of_equal_draws_is_the_median_itself():
+    # an image in every resample: 1 2 5 9, between 2 and 5 is 3.5, rounded down
+    draws = Draws(np.zeros(4, np.int64), 1, rounds=3)
+    assert draws.resample(np.array([9.0, 2.0, 1.0, 5.0]), "t2i", "median").tolist() == [3.0] * 3
+
+
+def test_the_interval_of_a_median_is_woodruffs():
+    # Ranks 1 to 9 of nine images. The share below 5, of which 5 itself is half, has the variance
+    # 2 / 81 * 9 / 8 = 1 / 36, as of 9 trials; Student's quantile with 8 degrees of freedom is 2.306004.
+    # Wilson's interval of a half is .195284 to .804716: the second and the eighth rank.
+    draws = Draws(np.arange(9), 9)
+    value, moved, there = draws.influence(np.arange(1.0, 10), "t2i", "median")
+    assert value == 5
+    assert_allclose(np.linalg.norm(moved, axis=1), (3, 3))
+    assert there.all()
+    assert (np.sign(moved[0]) == [-1] * 4 + [0] + [1] * 4).all()  # more small ranks, a smaller median
+
+
+def test_the_interval_of_a_median_over_folds_adds_what_the_folds_do_not_share(rng):
+    ranks, own = np.floor(np.exp(2 * rng.normal(size=40))), np.arange(40)
+    folds = [Draws(own[:20], 20).influence(part, "t2i", "median") for part in (ranks[:20], ranks[20:])]
+    value, moved, _ = Draws(own, 40, folds=2).influence(ranks, "t2i", "median")
+    reaches = np.array([np.linalg.norm(part[1], axis=1) for part in folds])
+    assert value == np.mean([part[0] for part in folds])
+    assert_allclose(np.linalg.norm(moved, axis=1), np.sqrt((reaches**2).sum(axis=0)) / 2)
+
+
+@pytest.mark.parametrize("values", [[4.0], [2.0, 2.0, 2.0], [1.0, 9.0]])
+def test_the_interval_of_few_ranks_stays_among_them(values):
+    own = np.zeros(len(values), np.int64)
+    value, moved, _ = Draws(own, 1).influence(np.array(values), "t2i", "median")
+    below, above = np.linalg.norm(moved, axis=1)
+    assert (value - below, value + above) == pytest.approx((min(values), max(values)))
+
+
+@pytest.mark.parametrize(("images", "centre", "spread"), [(20, 3.0, 1.5), (60, 4.0, 2.0), (200, 5.0, 2.0)])
+def test_intervals_of_medians_cover_the_truth(images, centre, spread):
+    """Five captions an image, whose ranks are correlated by 0.3, in whole numbers."""
+    rng, covered = np.random.default_rng(5), []
+    draws = Draws(np.repeat(np.arange(images), 5), images)
+    for _ in range(400):
+        of_images, of_captions = rng.normal(size=(images, 1)), rng.normal(size=(images, 5))
+        logarithm = centre + spread * (0.3**0.5 * of_images + 0.7**0.5 * of_captions)
+        ranks = np.maximum(1, np.floor(np.exp(logarithm))).ravel()
+        value, moved, _ = draws.influence(ranks, "t2i", "median")
+        below, above = np.linalg.norm(moved, axis=1)
+        covered.append(value - below <= np.floor(np.exp(centre)) <= value + above)
+    # 400 trials have a standard error of one point
+    assert 0.92 <= np.mean(covered) <= 0.985
 
 
 def test_a_median_between_two_ranks_is_rounded_down():

@@ -194,6 +194,9 @@ def test_the_gallery_of_a_slice_is_in_the_contract(case):
     assert one.run.gallery == "slice"
     whole = wb.evaluate(scores=scores, data=split, by="place", rounds=0)
     assert {m.label: m.gallery for m in whole.measurements}["t2i/R@1[place=sea]"] == IMAGES
+    for m in [*one.measurements, *whole.measurements]:  # queries outside a slice are left out
+        sizes = {"i2t": IMAGES, "t2i": IMAGES * EACH, "": IMAGES * (1 + EACH)}
+        assert "mean over" in m.key.subset or m.queries + m.left_out == sizes[m.key.direction]
 
 
 def test_models_are_compared_slice_by_slice(case):
@@ -215,14 +218,25 @@ def test_models_are_compared_slice_by_slice(case):
     json.dumps(json_value(compared.as_dict(), "results"), allow_nan=False)
 
 
-@pytest.mark.parametrize("key", ["t2i/R@1", "i2t/recall@5", "rsum"])
-def test_the_difference_of_two_macro_means_is_the_mean_of_the_differences(key, case):
+@pytest.mark.parametrize(
+    ("key", "by"),
+    [
+        *(("t2i/R@1", "words:>10"), ("i2t/recall@5", "words:>10"), ("rsum", "words:>10")),
+        *(("t2i/R@1", "within language"), ("i2t/R@1", "within language"), ("rsum", "within language")),
+    ],
+)
+def test_the_difference_of_two_macro_means_is_the_mean_of_the_differences(key, by, case):
     split, scores = case
     other = np.roll(scores, 1, axis=0) + scores
     both = [wb.evaluate(scores=s, data=split, name=n, rounds=0) for n, s in (("a", scores), ("b", other))]
-    table = wb.compare(*both, keys=[key], by="words:>10").differences.set_index("key")["value"]
-    slices = [table[f"{key}[{label}]"] for label in ("words>10", "words<=10")]
-    assert table[f"{key}[mean over words:>10]"] == pytest.approx(sum(slices) / 2)
+    table = wb.compare(*both, keys=[key], by=by).differences.set_index("key")["value"]
+    field, within = by.removeprefix("within "), "within " * by.startswith("within")
+    labels = {
+        "words:>10": ["words>10", "words<=10"],
+        "language": [f"language={n}" for n in ("de", "en", "fr")],
+    }
+    slices = [table[f"{key}[{within}{label}]"] for label in labels[field]]
+    assert table[f"{key}[{within}mean over {field}]"] == pytest.approx(np.mean(slices))
 
 
 def test_lists_of_all_items_have_the_numbers_of_their_scores_within_a_slice(case):

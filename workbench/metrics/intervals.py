@@ -172,16 +172,12 @@ class Draws:
 
     def resample(self, values: Values, direction: str | Rows, statistic: Statistic = "mean") -> Values:
         """Return ``(rounds,)`` the statistic of each resample; NaN where a resample holds no query that
-        counts. A median moves in proportion to the share of drawn values that are smaller, as it does between
-        the ends of its interval.
+        counts. A median is read off as the ends of its interval are: at the share of the values that lies as
+        far above a half as that of the drawn values below the median lies below it.
         """
-        if statistic == "median":
-            value, moved, _ = self.influence(values, direction, statistic)
-            errors = moved.mean(axis=0) / stdtrit(np.inf, (1 + CONFIDENCE) / 2)
-            return value + self.sums([errors], np.arange(self.images))[:, 0]
-        found = np.zeros(self.rounds)
+        found, resampled = np.zeros(self.rounds), self._medians if statistic == "median" else self._means
         for folds in self._known_values(values, direction):
-            found += np.mean([self._means(*fold) for fold in folds] or [np.full(self.rounds, np.nan)], axis=0)
+            found += np.mean([resampled(*fold) for fold in folds] or [np.full(self.rounds, np.nan)], axis=0)
         return found
 
     def of_queries(self, images: Rows, captions: Rows) -> "Draws":
@@ -301,6 +297,17 @@ class Draws:
     def _means(self, values: Values, rows: Rows) -> Values:
         return ratio(*self.sums((values, np.ones(len(rows))), rows).T)
 
+    def _medians(self, values: Values, rows: Rows) -> Values:
+        ascending, below = _below_median(values)
+        shares = self._means(below, rows)
+        known = ~np.isnan(shares)
+        # rounded, since two values share the middle where the place is a whole number
+        places = (len(values) * (1 - shares[known])).round(6)
+        lower, upper = np.ceil(places).astype(np.int64) - 1, np.floor(places).astype(np.int64)
+        ends = ascending[[np.maximum(lower, 0), np.minimum(upper, len(values) - 1)]]
+        shares[known] = np.floor(ends.mean(axis=0))
+        return shares
+
 
 def _move_mean(known: Values, rows: Rows, images: int) -> tuple[float, Values, Mask]:
     """Return a mean, ``(images,)`` how much each image moves it, and which images have queries.
@@ -317,21 +324,29 @@ def _move_mean(known: Values, rows: Rows, images: int) -> tuple[float, Values, M
     return mean, np.bincount(rows, known - mean, images) * (raised / len(known)), counts > 0
 
 
+def _below_median(known: Values) -> tuple[Values, Values]:
+    """Return ``(N,)`` the values in ascending order, and how far each lies below the median: 1, 0, or the
+    part of those equal to it that makes the mean a half.
+    """
+    ascending = np.sort(known)
+    middle = ascending[(len(known) - 1) // 2]
+    below, equal = known < middle, known == middle
+    part = (len(known) / 2 - np.count_nonzero(below)) / np.count_nonzero(equal)
+    return ascending, below + part * equal
+
+
 def _move_median(known: Values, rows: Rows, images: int) -> tuple[float, Values, Mask]:
     """Return a median, rounded down, ``(2, images)`` how much each image moves the ends of its interval, and
     which images have queries. The ends are the quantiles at the ends of the interval of the share of values
-    below the median, of which equal ones count in part, so that it is a half.
+    below the median.
     """
-    ascending = np.sort(known)
-    size = len(ascending)
-    middle = ascending[[(size - 1) // 2, size // 2]]
-    below, equal = known < middle[0], known == middle[0]
-    part = (size / 2 - np.count_nonzero(below)) / np.count_nonzero(equal)
-    _, moved, there = _move_mean(below + part * equal, rows, images)
+    size = len(known)
+    ascending, below = _below_median(known)
+    _, moved, there = _move_mean(below, rows, images)
     variance = float(moved @ moved)
     low, high = clustered_wilson(0.5, variance, int(np.count_nonzero(there)))
     ends = np.floor(ascending[[int(np.ceil(size * low)) - 1, min(int(size * high), size - 1)]])
-    median = float(np.floor(middle.mean()))
+    median = float(np.floor(ascending[[(size - 1) // 2, size // 2]].mean()))
     reach = np.maximum(0, (median - ends[0], ends[1] - median))
     # the more values lie below, the smaller is the median; without variance all images move it alike
     direction = -moved if variance else there.astype(np.float64)
