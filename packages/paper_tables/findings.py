@@ -177,9 +177,7 @@ def recipe_rows(around: pd.DataFrame) -> dict[str, list[str]]:
     return columns
 
 
-def component_table(
-    table: pd.DataFrame, without: pd.DataFrame, key: str, *, alpha: float = 0.05
-) -> pd.DataFrame:
+def component_table(table: pd.DataFrame, without: pd.DataFrame, key: str) -> pd.DataFrame:
     """Compare objectives with all their components and without one of them, by Welch's t test over seeds,
     with Holm's rule.
 
@@ -188,7 +186,6 @@ def component_table(
         without: the same, and instead of ``objective`` the column ``arm``: the name of an objective,
             ``" - "`` and what was left out.
         key: the number that is compared.
-        alpha: chance of a single false verdict among all components, and of an interval that misses.
 
     Returns:
         One row a component: ``objective``, ``component``, ``with``, ``without``, ``difference``, ``low`` and
@@ -199,7 +196,7 @@ def component_table(
     parts = values_by_objective(without.rename(columns={"arm": "objective"}), key)
     names = [arm.split(" - ", 1) for arm in parts]
     pairs = [(complete[name], part) for (name, _), part in zip(names, parts.values(), strict=True)]
-    tested = compared_pairs(pairs, alpha)
+    tested = compared_pairs(pairs)
     signs = np.sign(tested["difference"]) * tested["apart"]
     rows = pd.DataFrame(names, columns=["objective", "component"]).join(tested)
     rows = rows.assign(verdict=signs.map(VERDICTS))

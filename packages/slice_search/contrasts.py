@@ -67,14 +67,13 @@ class Contrasts:
     others: Rows
 
 
-def contrast(values: Values, image_rows: Rows, masks: Mask, *, confidence: float = CONFIDENCE) -> Contrasts:
+def contrast(values: Values, image_rows: Rows, masks: Mask) -> Contrasts:
     """Compare each slice with the rest.
 
     Args:
         values: ``(Q,)`` a value of each query; NaN = it does not count.
         image_rows: ``(Q,)`` image of each query.
         masks: ``(C, Q)`` which queries are in which slice.
-        confidence: of the intervals.
     """
     known = ~np.isnan(values)
     number = np.unique(image_rows[known], return_inverse=True)[1]
@@ -84,14 +83,14 @@ def contrast(values: Values, image_rows: Rows, masks: Mask, *, confidence: float
     parts = []
     for first in range(0, max(1, len(masks)), step):
         block = masks[first : first + step][:, known]
-        parts.append(_contrast_block(values[known], belongs, block, confidence))
+        parts.append(_contrast_block(values[known], belongs, block))
     joined: dict[str, Any] = {}
     for name in Contrasts.__dataclass_fields__:
         joined[name] = np.concatenate([getattr(part, name) for part in parts])
     return Contrasts(**joined)
 
 
-def _contrast_block(values: Values, belongs: sparse.csr_array, masks: Mask, confidence: float) -> Contrasts:
+def _contrast_block(values: Values, belongs: sparse.csr_array, masks: Mask) -> Contrasts:
     """Compare some slices, see ``contrast``; ``belongs`` is ``(Q, I)``."""
     inside = masks.astype(np.float64)
     counts, sums = inside @ belongs, (inside * values) @ belongs
@@ -102,7 +101,7 @@ def _contrast_block(values: Values, belongs: sparse.csr_array, masks: Mask, conf
     variance = np.maximum(slice_side.variance + rest_side.variance - 2 * shared, 0.0)
     free = _degrees_of_freedom(slice_side, rest_side)
     effect = slice_side.mean - rest_side.mean
-    half = stdtrit(free, (1 + confidence) / 2) * np.sqrt(variance)
+    half = stdtrit(free, (1 + CONFIDENCE) / 2) * np.sqrt(variance)
     pooled, skewness = _drawn_from_all(values, all_counts, all_sums, slice_side, rest_side)
     strength = np.nan_to_num(effect / np.sqrt(np.maximum(np.maximum(variance, pooled), TINY)))
     alone = 2 * stdtr(free, -np.abs(effect) / np.sqrt(np.maximum(variance, TINY)))

@@ -188,7 +188,6 @@ def paired_differences(
     *,
     metrics: Mapping[str, Metric] | None = None,
     smallest: float = SMALLEST,
-    confidence: float = CONFIDENCE,
 ) -> list[Difference]:
     """Return every run against one run, on every number; all of these comparisons are adjusted together.
 
@@ -201,7 +200,6 @@ def paired_differences(
             shares.
         smallest: smallest effect of interest in points of percent; of RSUM, a sum of six shares, six times as
             much; of correlations a hundredth of it; of ranks, ``0.5`` is one rank.
-        confidence: that no run is called better or worse by chance.
 
     Returns:
         Key by key, in the order of ``values``, run by run.
@@ -229,7 +227,6 @@ def paired_differences(
                 float(single.mean()),
                 face=metric.face,
                 smaller_is_better=metric.smaller_is_better,
-                confidence=confidence,
                 run=name,
                 against=against,
                 smallest=smallest * SCALE[metric.face],
@@ -240,7 +237,7 @@ def paired_differences(
             free, imagined = max(images - 1, 1), 2 * largest**2 if metric.statistic == "mean" else 0.0
             errors.append(_error_with_seeds(spread**2 * images / free + imagined, free, single, drawn))
             differences.append(difference)
-    return _adjust(differences, errors, 1 - confidence)
+    return _adjust(differences, errors)
 
 
 def _values_by_seed(metric: Metric, seeds: Values, direction: str, draws: Draws) -> tuple[Values, Values]:
@@ -307,9 +304,7 @@ def _count_signs(difference: Difference, by_query: Values, draws: Draws) -> tupl
     return signed, images, float(np.abs(by_image).max()) / (known.sum() if direction else draws.images)
 
 
-def _adjust(
-    differences: Sequence[Difference], errors: Sequence[tuple[float, float]], alpha: float
-) -> list[Difference]:
+def _adjust(differences: Sequence[Difference], errors: Sequence[tuple[float, float]]) -> list[Difference]:
     """Return the differences with intervals at Holm's levels, from the standard error (NaN = no interval) and
     the degrees of freedom of each, and Holm's p of the sign test.
     """
@@ -317,7 +312,7 @@ def _adjust(
     error, free = np.array(errors, np.float64).reshape(-1, 2).T
     with np.errstate(divide="ignore", invalid="ignore"):
         alone = np.nan_to_num(2 * stdtr(free, -np.abs(value) / error), nan=1.0)
-    half = stdtrit(free, 1 - holm_levels(alone.tolist(), alpha) / 2) * error
+    half = stdtrit(free, 1 - holm_levels(alone.tolist(), 1 - CONFIDENCE) / 2) * error
     adjusted = holm([one.p for one in differences])
     return [
         replace(_with_interval(one, float(width)), p_holm=p, comparisons=len(differences))

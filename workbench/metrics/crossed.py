@@ -55,9 +55,9 @@ class Crossed:
         parts = self.seeds**2 / seeds + self.images**2 / images + self.rest**2 / (seeds * images)
         return self.variance**2 / parts if parts else float(seeds * images)
 
-    def half_width(self, confidence: float = CONFIDENCE) -> float:
+    def half_width(self) -> float:
         """Return how far the interval reaches to either side of the mean."""
-        return float(stdtrit(self.freedom, (1 + confidence) / 2) * self.variance**0.5)
+        return float(stdtrit(self.freedom, (1 + CONFIDENCE) / 2) * self.variance**0.5)
 
 
 def crossed_variance(values: Values) -> Crossed:
@@ -91,15 +91,14 @@ def crossed_variance(values: Values) -> Crossed:
     )
 
 
-def crossed_interval(values: Values, confidence: float = CONFIDENCE) -> tuple[float, float]:
+def crossed_interval(values: Values) -> tuple[float, float]:
     """Compute the interval of the mean for other seeds and other images.
 
     Args:
         values: ``(seeds, images)``, two of each at least.
-        confidence: of the interval.
 
     Raises:
         ValueError: as ``crossed``.
     """
-    mean, half = float(values.mean()), crossed_variance(values).half_width(confidence)
+    mean, half = float(values.mean()), crossed_variance(values).half_width()
     return mean - half, mean + half

@@ -51,29 +51,25 @@ def _resample_counts(images: int, rounds: int, seed: int, folds: int) -> NDArray
     return out
 
 
-def percentile_interval(draws: Values, confidence: float = CONFIDENCE) -> tuple[float | None, float | None]:
+def percentile_interval(draws: Values) -> tuple[float | None, float | None]:
     """Return the percentile interval of the resampled values; ``(None, None)`` where there are none.
 
     Args:
         draws: ``(rounds,)``; a resample that holds no query that counts is NaN and left out.
-        confidence: share of the resamples between the two ends.
     """
     known = draws[~np.isnan(draws)]
     if not len(known):
         return None, None
-    low, high = np.quantile(known, [(1 - confidence) / 2, (1 + confidence) / 2])
+    low, high = np.quantile(known, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
     return float(low), float(high)
 
 
-def wilson(
-    share: float, trials: float, confidence: float = CONFIDENCE, *, free: float = np.inf
-) -> tuple[float, float]:
+def wilson(share: float, trials: float, *, free: float = np.inf) -> tuple[float, float]:
     """Compute Wilson's score interval of a share.
 
     Args:
         share: of the trials, in [0, 1].
         trials: independent ones, or as many as would be as informative.
-        confidence: of the interval.
         free: degrees of freedom of Student's quantile; infinite = that of the normal.
 
     >>> low, high = wilson(1.0, 40)  # 40 / (40 + 1.959964 ** 2)
@@ -81,7 +77,7 @@ def wilson(
     (0.912378, 1.0)
     """
     share = min(max(share, 0.0), 1.0)  # a mean of ones may be rounded
-    square = float(stdtrit(free, (1 + confidence) / 2)) ** 2
+    square = float(stdtrit(free, (1 + CONFIDENCE) / 2)) ** 2
     middle = share + square / (2 * trials)
     half = np.sqrt(square * (share * (1 - share) / trials + square / (4 * trials**2)))
     scale = 1 + square / trials
@@ -90,9 +86,7 @@ def wilson(
     return max(0.0, min(share, low)), min(1.0, max(share, high))
 
 
-def clustered_wilson(
-    value: float, variance: float, images: int, most: float = 1.0, confidence: float = CONFIDENCE
-) -> tuple[float, float]:
+def clustered_wilson(value: float, variance: float, images: int, most: float = 1.0) -> tuple[float, float]:
     """Compute Wilson's interval of a mean of shares whose queries are clustered by image: with as many trials
     as an independent sample of this variance would have, and Student's quantile.
 
@@ -101,7 +95,6 @@ def clustered_wilson(
         variance: of the mean, robust to clusters.
         images: that have queries. Where the variance is 0 they are the trials.
         most: the largest possible value.
-        confidence: of the interval.
 
     Source: N. Dean and M. Pagano, Evaluating confidence interval methods for binomial proportions in
     clustered surveys, J. Survey Statistics and Methodology 3, 2015 (Wilson's with an effective sample size);
@@ -115,7 +108,7 @@ def clustered_wilson(
     share = min(max(value / most, 0.0), 1.0)
     certain = share * (1 - share) <= 0 or variance <= 0
     trials = float(images) if certain else share * (1 - share) * most**2 / variance
-    low, high = wilson(share, trials, confidence, free=max(1, images - 1))
+    low, high = wilson(share, trials, free=max(1, images - 1))
     return low * most, high * most
 
 

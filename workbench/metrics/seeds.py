@@ -25,16 +25,13 @@ COLUMNS = ("objective", "seed", "key", "value")
 EVERY = "every true pair"
 
 
-def t_interval(
-    values: Values, confidence: float = CONFIDENCE, *, unit: str = "number"
-) -> tuple[float, float]:
+def t_interval(values: Values, *, unit: str = "number") -> tuple[float, float]:
     """Compute Student's interval of a mean of one number a seed; NaN for a single value, whose scatter nobody
     knows, and for shares, sums, ranks and correlations that are all the same, whose scatter is too small to
     be seen.
 
     Args:
         values: ``(seeds,)``.
-        confidence: of the interval.
         unit: what they are, of ``formatting.UNITS``; no end leaves its range, where the values keep to it.
 
     >>> low, high = t_interval(np.array([0.5, 0.6, 0.7]))  # 0.6 -+ 4.302653 * 0.1 / sqrt(3)
@@ -43,7 +40,7 @@ def t_interval(
     """
     if len(values) < 2:
         return float("nan"), float("nan")
-    half = float(stdtrit(len(values) - 1, (1 + confidence) / 2) * values.std(ddof=1) / len(values) ** 0.5)
+    half = float(stdtrit(len(values) - 1, (1 + CONFIDENCE) / 2) * values.std(ddof=1) / len(values) ** 0.5)
     ends = float(values.mean()) - half, float(values.mean()) + half
     least, most = RANGES.get(unit, ends)
     inside = least <= values.min() and values.max() <= most
@@ -52,12 +49,11 @@ def t_interval(
     return (max(least, ends[0]), min(most, ends[1])) if inside else ends
 
 
-def seed_statistics(table: pd.DataFrame, *, confidence: float = CONFIDENCE) -> pd.DataFrame:
+def seed_statistics(table: pd.DataFrame) -> pd.DataFrame:
     """Return the mean, scatter and interval over seeds of every objective and key.
 
     Args:
         table: one row a number: ``objective``, ``seed``, ``key``, ``value``.
-        confidence: of the interval.
 
     Returns:
         One row for each ``(key, objective)``, best mean first within a key: ``seeds``, ``mean``, ``sd``,
@@ -71,23 +67,23 @@ def seed_statistics(table: pd.DataFrame, *, confidence: float = CONFIDENCE) -> p
     out = pd.DataFrame(grouped.agg(seeds="count", mean="mean", sd="std"))
     units = out.index.get_level_values("key").map(unit_of)
     out[["low", "high"]] = [
-        t_interval(part.to_numpy(np.float64), confidence, unit=unit)
+        t_interval(part.to_numpy(np.float64), unit=unit)
         for unit, (_, part) in zip(units, grouped, strict=True)
     ]
     return out.sort_values(["key", "mean"], ascending=[True, False], kind="stable")
 
 
-def compared_pairs(pairs: list[tuple[pd.Series, pd.Series]], alpha: float) -> pd.DataFrame:
+def compared_pairs(pairs: list[tuple[pd.Series, pd.Series]]) -> pd.DataFrame:
     """Test each pair of columns of values by Welch's t test, with p values adjusted by Holm's rule for the
     number of pairs.
 
     Args:
         pairs: two columns of values each, one value a seed.
-        alpha: chance of a single false difference among all pairs.
 
     Returns:
         One row a pair: ``first`` and ``second`` mean, ``difference`` with ``low`` and ``high``, ``p``,
-        ``p_holm`` and whether they are ``apart``.
+        ``p_holm`` and whether they are ``apart``, where the chance of a single false difference among all
+        pairs is 5 %.
 
     Source: B. L. Welch, The generalization of "Student's" problem when several different population variances
     are involved, Biometrika 34, 1947.
@@ -96,12 +92,12 @@ def compared_pairs(pairs: list[tuple[pd.Series, pd.Series]], alpha: float) -> pd
 
     tests = [ttest_ind(*pair, equal_var=False) for pair in pairs]
     means = pd.DataFrame([(one.mean(), other.mean()) for one, other in pairs], columns=["first", "second"])
-    intervals = [[*test.confidence_interval(1 - alpha)] for test in tests]
+    intervals = [[*test.confidence_interval(CONFIDENCE)] for test in tests]
     ends = pd.DataFrame(intervals, columns=["low", "high"])
     out = means.assign(difference=means["first"] - means["second"]).join(ends)
     out["p"] = [float(test.pvalue) for test in tests]
     out["p_holm"] = holm(out["p"].tolist())
-    return out.assign(apart=out["p_holm"] < alpha)
+    return out.assign(apart=out["p_holm"] < 1 - CONFIDENCE)
 
 
 def values_by_objective(table: pd.DataFrame, key: str) -> dict[str, pd.Series]:
@@ -110,9 +106,9 @@ def values_by_objective(table: pd.DataFrame, key: str) -> dict[str, pd.Series]:
     return {str(name): one["value"] for name, one in table[table.key == key].groupby("objective", sort=False)}
 
 
-def pairwise_tests(table: pd.DataFrame, key: str, *, alpha: float = 0.05) -> pd.DataFrame:
+def pairwise_tests(table: pd.DataFrame, key: str) -> pd.DataFrame:
     """Return which objectives a number tells apart: every pair by Welch's t test over seeds, with Holm's
-    rule, where ``alpha`` is the chance of a single false difference among all pairs.
+    rule, where the chance of a single false difference among all pairs is 5 %.
 
     Returns:
         One row a pair: ``objective`` (the better by its mean), ``against``, ``difference``, ``p``, ``p_holm``
@@ -120,7 +116,7 @@ def pairwise_tests(table: pd.DataFrame, key: str, *, alpha: float = 0.05) -> pd.
     """
     values = dict(sorted(values_by_objective(table, key).items()))
     names = list(combinations(sorted(values, key=lambda name: -values[name].mean()), 2))
-    tested = compared_pairs([(values[one], values[other]) for one, other in names], alpha)
+    tested = compared_pairs([(values[one], values[other]) for one, other in names])
     out = pd.DataFrame(names, columns=["objective", "against"]).join(tested)
     return out[["objective", "against", "difference", "p", "p_holm", "apart"]]
 
