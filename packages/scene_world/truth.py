@@ -10,9 +10,9 @@ All assignments of a caption are tried on all scenes at once: scenes are columns
 and relations bits.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import permutations
 
 import numpy as np
@@ -30,6 +30,9 @@ from scene_world.vocabulary import (
 )
 from workbench.records import Judgements, LazyJudgements, Rows, SceneGraph, require
 
+# shares of so many pairs are kept from one kind of judgements to the other, 64 MB
+FEW_PAIRS = 2**24
+Shares = Callable[[], Iterable[NDArray[np.float32]]]
 _NAMES = (*NOUNS, *BACKDROPS)
 _NUMBER = {name: i for i, name in enumerate(_NAMES)}
 WORDS = (*_NAMES, *KINDS)
@@ -185,30 +188,43 @@ _RULES = {
 }
 
 
-def _judgements_named(name: str, captions: Sequence[SceneGraph], images: Sequence[SceneGraph]) -> Judgements:
-    """Return the judgements ``"exact"`` or ``"graded"`` of a split."""
+def _truth_tables(
+    captions: Sequence[SceneGraph], images: Sequence[SceneGraph]
+) -> dict[str, Callable[[], Judgements]]:
+    """Return how ``"exact"`` and ``"graded"`` are made; shares of few pairs are computed once for both."""
+    shape = len(images), len(captions)
+    shares: Shares = partial(satisfied_shares, captions, images)
+    if len(images) * len(captions) <= FEW_PAIRS:
+        shares = cache(lambda: [*satisfied_shares(captions, images)])
+    return {name: partial(_judgements_named, name, shares, shape) for name in _RULES}
+
+
+def _judgements_named(name: str, shares: Shares, shape: tuple[int, int]) -> Judgements:
+    """Return the judgements ``"exact"`` or ``"graded"`` of a split, from the shares of each caption."""
     rows, grades = list[Rows](), list[NDArray[np.float32]]()
-    for share in satisfied_shares(captions, images):
+    for share in shares():
         rows.append(np.flatnonzero(share == 1 if name == "exact" else share))
         grades.append(share[rows[-1]])
-    columns = np.repeat(np.arange(len(captions), dtype=np.int64), [len(r) for r in rows])
+    columns = np.repeat(np.arange(shape[1], dtype=np.int64), [len(r) for r in rows])
     values = (np.concatenate(rows), columns, np.concatenate(grades))
-    shape = (len(images), len(captions))
     return Judgements(name, _RULES[name], shape, *values, source="model checking of scene graphs")
 
 
 def judgements(own: Rows, captions: Sequence[SceneGraph], images: Sequence[SceneGraph]) -> LazyJudgements:
     """Return ``"own"``, ``"exact"`` and ``"graded"`` of a split, computed when asked for."""
 
+    def graphs_of(image_rows: Rows, caption_rows: Rows) -> tuple[list[SceneGraph], list[SceneGraph]]:
+        return [captions[t] for t in caption_rows], [images[i] for i in image_rows]
+
     def grade_pairs(image_rows: Rows, caption_rows: Rows) -> NDArray[np.float32]:
-        return exact_and_graded([captions[t] for t in caption_rows], [images[i] for i in image_rows])[1]
+        return exact_and_graded(*graphs_of(image_rows, caption_rows))[1]
 
     def judge_pairs(image_rows: Rows, caption_rows: Rows) -> NDArray[np.float32]:
         return np.asarray(grade_pairs(image_rows, caption_rows) == 1, dtype=np.float32)
 
-    tables = {
-        "own": lambda: Judgements.from_own(own, len(images)),
-        "exact": lambda: _judgements_named("exact", captions, images),
-        "graded": lambda: _judgements_named("graded", captions, images),
-    }
-    return LazyJudgements((len(images), len(captions)), tables, {"exact": judge_pairs, "graded": grade_pairs})
+    def part_tables(image_rows: Rows, caption_rows: Rows) -> dict[str, Callable[[], Judgements]]:
+        return _truth_tables(*graphs_of(image_rows, caption_rows))
+
+    tables = {"own": lambda: Judgements.from_own(own, len(images)), **_truth_tables(captions, images)}
+    takers = {"exact": judge_pairs, "graded": grade_pairs}
+    return LazyJudgements((len(images), len(captions)), tables, takers, part_tables)

@@ -7,7 +7,7 @@ in the order in which it was judged.
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -219,6 +219,7 @@ class Judgements:
 
 
 Taker = Callable[[Rows, Rows], Array]
+PartMakers = Callable[[Rows, Rows], Mapping[str, Callable[[], Judgements]]]
 
 
 @dataclass(frozen=True)
@@ -239,6 +240,7 @@ class LazyJudgements(Mapping[str, Judgements]):
         makers: the judgements, or how to make them.
         takers: how to grade some pairs without making the whole, which a large training split has no memory
             for.
+        part_makers: how to make the judgements of some images and captions, without making the whole.
     """
 
     def __init__(
@@ -246,10 +248,12 @@ class LazyJudgements(Mapping[str, Judgements]):
         shape: tuple[int, int],
         makers: Mapping[str, Judgements | Callable[[], Judgements]],
         takers: Mapping[str, Taker] | None = None,
+        part_makers: PartMakers | None = None,
     ) -> None:
         self.shape = shape
         self._makers = dict(makers)
         self._takers = dict(takers or {})
+        self._part_makers = part_makers
 
     def __getitem__(self, name: str) -> Judgements:
         judgements = self._makers[name]
@@ -276,11 +280,25 @@ class LazyJudgements(Mapping[str, Judgements]):
 
     def restrict(self, images: Rows, captions: Rows) -> "LazyJudgements":
         """Return the judgements among these rows, still lazy."""
-        makers = {name: lambda name=name: self[name].restrict(images, captions) for name in self}
+        anew = self._part_makers(images, captions) if self._part_makers else {}
+        makers: dict[str, Callable[[], Judgements]] = {}
+        for name, maker in self._makers.items():
+            makers[name] = partial(self._restrict_named, name, images, captions)
+            if name in anew and not isinstance(maker, Judgements):
+                makers[name] = anew[name]
         takers = {
             name: lambda i, t, take=take: take(images[i], captions[t]) for name, take in self._takers.items()
         }
-        return LazyJudgements((len(images), len(captions)), makers, takers)
+        parts = self._part_makers
+        return LazyJudgements(
+            (len(images), len(captions)),
+            makers,
+            takers,
+            parts and (lambda i, t: parts(images[i], captions[t])),
+        )
+
+    def _restrict_named(self, name: str, images: Rows, captions: Rows) -> Judgements:
+        return self[name].restrict(images, captions)
 
 
 def new_rows(rows: Rows, size: int) -> Rows:

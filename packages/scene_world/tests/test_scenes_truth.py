@@ -6,6 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from scene_world import truth
 from scene_world.truth import exact_and_graded
 from scene_world.vocabulary import ATTRIBUTES, BACKDROPS, KINDS, NOUNS, RELATIONS
 
@@ -142,3 +143,17 @@ def test_some_pairs_are_graded_as_in_the_whole_without_making_it():
         np.testing.assert_array_equal(cut, taken[1:2, 1:])
         np.testing.assert_array_equal(split.relevance(name).take(images, captions), taken)
         assert split.relevance(name) is whole
+
+
+def test_the_truth_of_a_part_is_that_of_the_whole_cut_and_is_computed_once_for_the_part_alone(monkeypatch):
+    whole = data.load("scenes", split="test", size=12)
+    cut = {name: whole.judgements[name].restrict(np.arange(4), np.arange(20)) for name in whole.judgements}
+    checked, count = [], truth.count_satisfied
+    monkeypatch.setattr(truth, "count_satisfied", lambda *both: checked.append(both) or count(*both))
+    part = data.load("scenes", split="test", size=12).first(8)
+    part = part.restrict(np.arange(4), np.arange(20))
+    for name, expected in cut.items():
+        made = part.judgements[name]
+        assert (made.name, made.rule, made.source) == (expected.name, expected.rule, expected.source)
+        np.testing.assert_array_equal(made.dense(), expected.dense())
+    assert [world.noun.shape[1] for _, world in checked] == [4] * 20
