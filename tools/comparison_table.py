@@ -114,11 +114,14 @@ def table() -> str:
     """Return the recorded comparison as a table with its figure and sentences, and what is open."""
     rows = finding.recorded_rows()
     lines = _table_lines(rows)
-    text = "\n".join(textwrap.wrap(" ".join(_sentences(rows)), 130))
-    if not lines:
-        return text
-    figure = [FIGURE, ""] if finding.describe_levels(rows) else []
-    return "\n".join([*lines, "", *figure, text])
+    figure = [FIGURE] if finding.describe_levels(rows) else []
+    found = [*finding.sentences(rows), *filter(None, [describe_limit(rows)])]
+    parts = [*map(_fill, found), *figure, "\n".join(lines), _fill(" ".join(_conditions(rows)))]
+    return "\n\n".join(filter(None, parts))
+
+
+def _fill(text: str) -> str:
+    return textwrap.fill(text, 130)
 
 
 def _table_lines(rows: pd.DataFrame) -> list[str]:
@@ -140,10 +143,8 @@ def _cell(row: Mapping[str, float], key: str) -> str:
     return format_interval(row["mean"], row["low"], row["high"], "sum" if key == LABELS else "share")
 
 
-def _sentences(rows: pd.DataFrame) -> Iterator[str]:
-    """Yield what was found, then how, then what is open."""
-    found = (finding.describe_statements(rows), *finding.sentences(rows), describe_limit(rows))
-    yield from filter(None, found)
+def _conditions(rows: pd.DataFrame) -> Iterator[str]:
+    """Yield how objectives were trained, then what is open."""
     yield (
         "Learning rate and epochs are searched for each objective and way of training, on the validation "
         "split. One training serves both choices of the epoch. Brackets hold the interval for other seeds "

@@ -17,7 +17,6 @@ import machine_bench as bench
 import pandas as pd
 from paper_tables import claims, claims_words, published, search
 from paper_tables.claims_told import TITLES
-from paper_tables.findings import describe_choices, describe_ties
 from relevance_audit import judge_advice
 from scipy import stats
 
@@ -25,81 +24,37 @@ from tools import comparison_table as fair
 from tools import ranked_positives
 from tools.benchmarks import bench_arms, bench_offset
 from tools.benchmarks.recorded import read
-from workbench import assets, data
+from workbench import assets
 from workbench.english import join_words
 from workbench.execution.summary import describe_leader
 from workbench.formatting import format_count, format_interval, format_number, format_value
 from workbench.metrics import seeds
 from workbench.records import MetricKey
 from workbench.runs import compare
-from workbench.tour import TRAINED_WITH as GROUPS
 from workbench.tour import finding as fair_finding
 
 ROOT = Path(__file__).parent.parent
 LABELS, TRUTH = "rsum", "exact:i2t/map_at_r"
 WAYS = (TRUTH, "exact:t2i/map_at_r")
-FIRST_FIGURE = (
-    "![Annotated pairs win by RSUM and text-to-image mAP@R, every true pair by image-to-text mAP@R; "
-    "bars are 95 % intervals over seeds](docs/finding.png)"
-)
 LEVEL_FIGURE = (
     "![mAP@R within each level of captions, a row an objective, trained with annotated pairs and with "
     "every true pair; bars are 95 % intervals over seeds](docs/finding.png)"
 )
 
 
-def recorded_points() -> pd.DataFrame:
-    """Every recorded way of training on the synthetic scenes, as the figure of the README shows it."""
-    rows, parts = assets.read_recorded("comparison_scenes"), []
-    for positives, group in GROUPS.items():
-        means = seeds.seed_statistics(rows[rows.positives == positives])
-        columns = {"group": group}
-        for axis, of in zip("xyz", (means.loc[key] for key in (LABELS, *WAYS)), strict=True):
-            columns |= {axis: of["mean"], f"{axis}_low": of["low"], f"{axis}_high": of["high"]}
-        parts.append(pd.DataFrame(columns).rename(index=TITLES))
-    return pd.concat(parts)
-
-
-def same_list() -> dict[str, float]:
-    """What one ranking for all queries reaches on the synthetic scenes, in both directions."""
-    return compare.same_list(data.load("scenes", split="test"))
-
-
 def finding() -> str:
-    """What was found, in two sentences with their figure; of the first comparison until the fair one has
-    results.
-    """
-    rows = fair_finding.recorded_rows()
-    words = " ".join(fair_finding.sentences(rows))
-    if not fair_finding.describe_levels(rows):
-        return f"{_first_comparison()}\n\n{FIRST_FIGURE}"
-    told = f"{words} [Results](docs/guides/results.md) has all numbers, and says what is open."
-    return "\n\n".join([textwrap.fill(told, 165), LEVEL_FIGURE])
-
-
-def _first_comparison() -> str:
-    points, rows = recorded_points(), _comparison()
-    binary, exact = (points[points.group == group] for group in GROUPS.values())
-    count = len(binary)
-    usual, there = (_share(int((binary[axis] > exact[axis]).sum()), count) for axis in "xz")
-    other = _share(int((exact.y > binary.y).sum()), count)
-    seeded = format_count(rows.seed.nunique(), "seed")
-    levels = fair_finding.true_captions_by_level()
-    sentences = (
-        f"{count} objectives were trained with annotated pairs alone, or with every true pair, {seeded} "
-        f"each. By RSUM, the usual sum of six recalls, annotated pairs win for {usual}. By "
-        "[mAP@R](docs/glossary.md), which asks for every true answer, every true pair wins from image to "
-        f"text ({other}), and annotated pairs win from text to image ({there}). Do not conclude that "
-        f"either is better: of the {format_number(levels.sum(), 0)} captions that are true of an image, "
-        f"{format_number(levels.max(), 0)} are generic ones such as 'an animal' (level "
-        f"{int(levels.argmax())}), and epochs and recipes were chosen by annotated pairs. A [fair "
-        "comparison](docs/guides/results.md) is being trained."
+    """What was found, in two paragraphs with their figure."""
+    paragraphs = [textwrap.fill(said, 165) for said in fair_finding.sentences(fair_finding.recorded_rows())]
+    last = (
+        "[Results](docs/guides/results.md) has all numbers, and says what is open. The "
+        "[glossary](docs/glossary.md) explains every term."
     )
-    return textwrap.fill(sentences, 165)
+    return "\n\n".join([*paragraphs, LEVEL_FIGURE, last])
 
 
-def _share(part: int, whole: int) -> str:
-    return {0: "none", whole: f"all {whole}"}.get(part, f"{part} of {whole}")
+def limits() -> str:
+    """What the comparison does not allow to conclude."""
+    return textwrap.fill(fair_finding.describe_limits(), 165)
 
 
 def tour() -> str:
@@ -115,9 +70,9 @@ def tour() -> str:
 
 
 def comparison_table() -> str:
-    """Every objective on the synthetic scenes, with annotated pairs and with every true pair."""
+    """The objectives without a fair comparison, with annotated pairs and with every true pair."""
     released = assets.read_recorded("released_scenes").rename(columns={"arm": "objective"})
-    rows = pd.concat([_comparison(), _titled(released)])
+    rows = pd.concat([_first_comparison(), _titled(released)])
     means = rows.groupby(["positives", "objective", "key"]).value.mean()
     sums = means.loc["own"].unstack()[LABELS].sort_values(ascending=False)
     lines = [
@@ -134,32 +89,23 @@ def comparison_table() -> str:
 
 
 def comparison() -> str:
-    """What each number would choose of the recorded comparison."""
-    rows = _comparison()
-    arms = seeds.table_over_seeds(rows[rows.key != "seconds"])
-    hours = rows[rows.key == "seconds"].value.sum() / 3600
-    own_rows = rows[rows.positives == "own"]
-    own = own_rows[own_rows.key == TRUTH].groupby("objective").value.mean().to_dict()
-    pairs = [seeds.pairwise_tests(own_rows, way) for way in WAYS]
-    compared, searched = {*rows.objective}, {*search.recipe_table().index}
-    later = [title for name, title in TITLES.items() if title in compared and name not in searched]
-    apart = [int(of.apart.sum()) for of in pairs]
+    """How the first comparison was trained, and which of its statements held when they were asked again."""
+    rows = _first_comparison()
+    searched = {*search.recipe_table().index}
+    later = [title for name, title in TITLES.items() if title in {*rows.objective} and name not in searched]
     but = f" but {join_words(later)}" if later else ""
-    about = (
+    text = (
         f"Numbers are means over {format_count(rows.seed.nunique(), 'seed')}; mAP@R is by the truth. "
-        f"All runs took {format_number(hours, 1)} hours of one core. Each objective{but} has the recipe that "
-        "was searched with annotated pairs. "
-        f"{describe_choices(seeds.choice_by_number(arms, TRUTH), TRUTH, seeds.pairwise_tests(arms, TRUTH))} "
-        f"{_turned(arms, *WAYS)} "
-        f"With annotated pairs, {apart[0]} of {format_count(len(pairs[0]), 'pair')} of objectives differ "
-        f"significantly by `{WAYS[0]}`, and {apart[1]} by `{WAYS[1]}` "
-        "(Welch's t test over seeds, Holm's rule). " + compare.against_same_list({TRUTH: own}, same_list())
+        f"Each objective{but} has the recipe that was searched with annotated pairs. "
+        f"{fair_finding.describe_statements(fair_finding.recorded_rows())}"
     )
-    return "\n".join(textwrap.wrap(about, 130))
+    return textwrap.fill(text, 130, break_on_hyphens=False)
 
 
-def _comparison() -> pd.DataFrame:
-    return _titled(assets.read_recorded("comparison_scenes"))
+def _first_comparison() -> pd.DataFrame:
+    """The recorded runs of the first comparison, of objectives that the fair one does not have."""
+    rows = assets.read_recorded("comparison_scenes")
+    return _titled(rows[~rows.objective.isin(fair_finding.recorded_rows().objective)])
 
 
 def _titled(rows: pd.DataFrame) -> pd.DataFrame:
@@ -219,19 +165,6 @@ def negatives() -> str:
     )
     lines = _counterfactual_lines("trained with", means, kinds, (alone, with_negatives))
     return "\n".join([*lines, "", *textwrap.wrap(about, 130)])
-
-
-def _turned(arms: pd.DataFrame, way: str, other: str) -> str:
-    """What the truth of the other direction would choose, and what becomes of it by this one."""
-    best = seeds.choice_by_number(arms, way).loc[other]
-    means = arms[arms.key == other].groupby("objective").value.mean()
-    sentences = (
-        f"The other direction is another question: `{other}` chooses {best['chosen']}, with "
-        f"{format_value(means[best['chosen']])} percent.",
-        describe_ties(seeds.pairwise_tests(arms, other), best["chosen"]),
-        f"By `{way}`, {best['chosen']} has {format_value(best['truth'])} percent.",
-    )
-    return " ".join(filter(None, sentences))
 
 
 def photographs() -> str:
@@ -421,6 +354,7 @@ def central() -> str:
 
 BLOCKS: dict[str, Callable[[], str]] = {
     "finding": finding,
+    "limits": limits,
     "claims": central,
     "tour": tour,
     "comparison_table": comparison_table,

@@ -138,7 +138,8 @@ def tally_sentence(lines: Sequence[Line]) -> str:
     every = format_count(len(claims.load_claims()), "claim")
     first = _count_outcomes(stated, "in tests that were stated beforehand")
     second = _count_outcomes(others, "in exploratory tests, which nobody stated beforehand")
-    return f"Of {every} of the five papers, {first}. {second.capitalize()}."
+    papers = join_words(list(claims.PAPERS.values()))
+    return f"Of {every} of the papers on {papers}, {first}. {second.capitalize()}."
 
 
 def _count_outcomes(lines: Sequence[Line], where: str) -> str:

@@ -227,7 +227,11 @@ def _recorded_finding() -> dict[str, Any]:
     if fig is None:
         return {}
     drawn = report.figure_div(json.loads(fig.to_json()), "levels", static=True)
-    return {"sentences": " ".join(finding.sentences(rows)), "figure": Markup(drawn)}
+    return {
+        "paragraphs": list(finding.sentences(rows)),
+        "limits": finding.describe_limits(),
+        "figure": Markup(drawn),
+    }
 
 
 def _notebook_values(stop: Stop, result: Outcome, numbers: Mapping[str, Any]) -> dict[str, Any]:

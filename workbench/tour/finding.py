@@ -151,37 +151,59 @@ def _with_objectives(rows: pd.DataFrame, levels: Sequence[int], sign: int) -> st
     return f"with {join_words(titles[same].tolist())}" if same.any() else "with most objectives"
 
 
-def summarise_levels(rows: pd.DataFrame, *, objectives: bool = False) -> str:
-    """Describe at which levels most objectives find more with every true pair, and at which fewer.
+def summarise_levels(rows: pd.DataFrame) -> str:
+    """Describe in one phrase at which levels most objectives find more with every true pair, and at which
+    fewer.
+    """
+    return join_words(_level_changes(rows))
+
+
+def _level_changes(rows: pd.DataFrame, *, objectives: bool = False) -> list[str]:
+    """Return what training with every true pair finds at which levels, a phrase a kind of change.
 
     Args:
         rows: the recorded comparison.
         objectives: whether to name the objectives.
     """
     groups = level_groups(rows)
-    parts = []
+    changes = []
     for word, sign in (("more", -1), ("fewer", 1)):
         levels = groups[word]
         if levels:
             who = f" {_with_objectives(rows, levels, sign)}" if objectives else ""
-            parts.append(f"{word} true captions {_at_levels(levels)}{who}")
-    if not parts:
-        return "no significant difference in true captions at any level for most objectives"
+            changes.append(f"{word} true captions {_at_levels(levels)}{who}")
+    if not changes:
+        return ["no significant difference in true captions at any level for most objectives"]
     if groups["neither"]:
-        parts.append(f"no significant difference {_at_levels(groups['neither'])} for most objectives")
-    return join_words(parts)
+        changes.append(f"no significant difference {_at_levels(groups['neither'])} for most objectives")
+    return changes
+
+
+def describe_scale() -> str:
+    """Describe what a level of captions is, and how many captions of the ends are true of a test image."""
+    split = data.load("scenes", split="test")
+    assert split.level is not None
+    captions = np.bincount(split.level)
+    true = true_captions_by_level()
+    first, last = min(LEVELS), max(LEVELS)
+    return (
+        f'Each caption has a level: {first} names one thing, such as "an animal", and {last} describes '
+        f"everything. Of {format_number(captions[first], 0)} captions of level {first}, "
+        f"{format_number(true[first], 0)} are true of an image on average; of level {last}, "
+        f"{format_number(true[last], 1)}."
+    )
 
 
 def describe_levels(rows: pd.DataFrame) -> str:
     """Describe what training with every true pair changes among captions of one level; empty without
     results.
     """
-    count = len(differences(rows, LEVELS[1], "truth"))
-    if not count:
+    if not len(differences(rows, LEVELS[1], "truth")):
         return ""
+    changes = "; it finds ".join(_level_changes(rows, objectives=True))
     return (
-        "Among equally specific captions, training with every true pair instead of annotated pairs brings "
-        f"{summarise_levels(rows, objectives=True)} ({describe_record(rows)})."
+        "Among captions of one level, training with every true pair instead of annotated pairs finds "
+        f"{changes} ({describe_record(rows)})."
     )
 
 
@@ -215,33 +237,38 @@ def describe_ranks(rows: pd.DataFrame) -> str:
     others = runs[~runs.index.get_level_values("objective").isin(RANKED)]
     if not own or others.empty:
         return ""
-    reaching = reach_bar(runs)
     best = format_value(runs[SUM].max(), "sum")
     points = format_number(100 * BELOW_BEST, 0)
     least_i2t, least_t2i = (format_number(100 * LEAST[key], 0) for key in (I2T, T2I))
     bar = (
-        f"By a bar set beforehand (RSUM at most {points} below the best, {best}; mAP@R at least {least_i2t} "
-        f"from image to text and {least_t2i} from text to image)"
+        "RSUM, the sum of six recalls, counts annotated pairs alone; mAP@R counts every true pair. A bar for "
+        f"both was set beforehand: RSUM at most {points} below the best ({best}), and mAP@R at least "
+        f"{least_i2t} percent from image to text and {least_t2i} percent from text to image."
     )
-    numbers = _numbers_of(runs.loc[own[0]])
-    ranked = f"Three ranks, a loss that puts annotated pairs above other true pairs, has {numbers}."
-    if reaching.empty:
-        return f"{bar}, both are kept by no training. {ranked}"
-    names = [_training_name(*index[1:]) for index in reaching.index.tolist()]
-    cells = [
-        f"{name} ({_numbers_of(row)})" for name, (_, row) in zip(names, reaching.iterrows(), strict=True)
-    ]
-    also = "" if own[0] in reaching.index else f" {ranked}"
-    return f"{bar}, both are kept by {join_words(cells)}.{also}"
+    return f"{bar} {_describe_reaching(runs, own[0])}"
 
 
-def _training_name(title: str, positives: str, selected: str) -> str:
-    return f"{title} with {WAYS[positives]}, the epoch chosen by {SELECTED[selected]}"
+def _describe_reaching(runs: pd.DataFrame, ranked: tuple[str, ...]) -> str:
+    """Return which trainings reach the bar, and by which numbers three ranks miss it."""
+    reaching = reach_bar(runs)
+    trainings = []
+    for index, row in reaching.iterrows():
+        _, title, positives, selected = index
+        trainings.append(f"{title} with {WAYS[positives]} ({_numbers_of(row, selected)})")
+    verb = "reaches" if len(trainings) < 2 else "reach"
+    sentence = f"{join_words(trainings) or 'No training'} {verb} it."
+    if ranked in reaching.index:
+        return sentence
+    return (
+        f"{sentence} Three ranks, a loss that puts annotated pairs above other true pairs, misses it "
+        f"({_numbers_of(runs.loc[ranked], ranked[-1])})."
+    )
 
 
-def _numbers_of(row: "pd.Series[float]") -> str:
-    """Return the three numbers of a training: 472.9, 78.3 and 71.3."""
-    return join_words([format_value(row[key], unit) for key, unit in UNITS.items()])
+def _numbers_of(row: "pd.Series[float]", selected: str) -> str:
+    """Return the three numbers of a training, and which number chose its epoch."""
+    total, i2t, t2i = (format_value(row[key], unit) for key, unit in UNITS.items())
+    return f"RSUM {total}, mAP@R {i2t} and {t2i}, epoch chosen by {SELECTED[selected]}"
 
 
 def true_captions_by_level() -> Values:
@@ -291,6 +318,23 @@ def describe_record(rows: pd.DataFrame) -> str:
     return f"{count}, {seeds} each way"
 
 
+def describe_limits() -> str:
+    """Describe what the comparison does not allow to conclude."""
+    true = true_captions_by_level()
+    return (
+        "Do not conclude that one way of training is better for photographs, or at the size of the papers: "
+        "these are drawn scenes, and small models on frozen features. Nor does a higher mAP@R alone mean "
+        "that a model recognises more. "
+        f"Of {format_number(true.sum(), 0)} captions that are true of an image, {format_number(true[1], 0)} "
+        "are of level 1, so a model gains by ranking generic captions first."
+    )
+
+
 def sentences(rows: pd.DataFrame) -> Iterator[str]:
-    """Yield what a page opens with: what changes at which level, and what three ranks reach."""
-    yield from filter(None, (describe_levels(rows), describe_ranks(rows)))
+    """Yield the paragraphs that a page opens with: what changes at which level, and which training has both
+    a high RSUM and a high mAP@R; nothing without results.
+    """
+    levels = describe_levels(rows)
+    if levels:
+        yield f"{describe_scale()} {levels}"
+        yield from filter(None, [describe_ranks(rows)])
