@@ -248,12 +248,13 @@ def describe_ranks(rows: pd.DataFrame) -> str:
     return f"{bar} {_describe_reaching(runs, own[0])}"
 
 
-def _describe_reaching(runs: pd.DataFrame, ranked: tuple[str, ...]) -> str:
+def _describe_reaching(runs: pd.DataFrame, ranked: tuple[str, str, str, str]) -> str:
     """Return which trainings reach the bar, and by which numbers three ranks miss it."""
     reaching = reach_bar(runs)
     trainings = []
-    for index, row in reaching.iterrows():
-        _, title, positives, selected = index
+    for (_, title, positives, selected), (_, row) in zip(
+        reaching.index.tolist(), reaching.iterrows(), strict=True
+    ):
         trainings.append(f"{title} with {WAYS[positives]} ({_numbers_of(row, selected)})")
     verb = "reaches" if len(trainings) < 2 else "reach"
     sentence = f"{join_words(trainings) or 'No training'} {verb} it."
