@@ -6,6 +6,7 @@ means and intervals, whatever these are.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -248,7 +249,7 @@ def describe_ranks(rows: pd.DataFrame) -> str:
     return f"{bar} {_describe_reaching(runs, own[0])}"
 
 
-def _describe_reaching(runs: pd.DataFrame, ranked: tuple[str, str, str, str]) -> str:
+def _describe_reaching(runs: pd.DataFrame, ranked: Any) -> str:
     """Return which trainings reach the bar, and by which numbers three ranks miss it."""
     reaching = reach_bar(runs)
     trainings = []
