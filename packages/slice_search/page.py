@@ -11,6 +11,8 @@ from slice_search.kinds import ALL_KINDS, BINDING, CAPTIONS, PHOTOGRAPHS, ErrorK
 from slice_search.report import SliceReport
 from slice_search.search import Slice
 from workbench.formatting import format_count, format_interval, format_path, format_value, unit_heading
+from workbench.records import Split
+from workbench.runs.errors import first_answers
 from workbench.runs.result import Result
 from workbench.views.explorer import Explorer, Question
 from workbench.views.explorer.queries import question_of
@@ -95,38 +97,36 @@ def _is_worse(report: SliceReport, part: Slice) -> bool:
 
 def _typical_rows(report: SliceReport, part: Slice) -> list[dict[str, Any]]:
     """Return the typical queries of a slice, with their annotated items and first answers."""
-    rows = report.typical_queries(part)
-    answers = [report.first_answers(run, rows) for run in report.runs]
+    rows, judgements = report.typical_queries(part), report.measurement.key.judgements
+    answers = [first_answers(run, report.direction, judgements, rows) for run in report.runs]
+    show = _image_query if report.direction == "i2t" else _caption_query
     queries = []
     for place, row in enumerate(rows.tolist()):
-        first = [int(of_run[place]) for of_run in answers]
-        show = _image_query if report.direction == "i2t" else _caption_query
-        queries.append(show(report, row, first))
+        # a ranked list may name no item of a query
+        shown = []
+        for run, firsts in zip(report.runs, answers, strict=True):
+            right = bool(firsts.rank[place] == 1)
+            if firsts.first[place] >= 0:
+                shown.append((int(firsts.first[place]), right, _says(run, report.runs, right)))
+        queries.append(show(report.split, row, shown))
     return queries
 
 
-def _caption_query(report: SliceReport, row: int, first: Sequence[int]) -> dict[str, Any]:
-    split = report.split
+def _caption_query(split: Split, row: int, answers: Sequence[tuple[int, bool, str]]) -> dict[str, Any]:
     own = int(split.own[row])
     items = [{"kind": "own", "image": image_or_card(split, own), "says": "annotated"}]
-    for run, answer in zip(report.runs, first, strict=True):
-        right = report.is_right(answer, row)
-        says = _says(run, report.runs, right)
+    for answer, right, says in answers:
         kind = "own" if right else "wrong"
         items.append({"kind": kind, "image": image_or_card(split, answer), "says": says})
     return {"text": split.captions[row], "items": items, "answers": []}
 
 
-def _image_query(report: SliceReport, row: int, first: Sequence[int]) -> dict[str, Any]:
-    split = report.split
-    answers = []
-    for run, answer in zip(report.runs, first, strict=True):
-        right = report.is_right(row, answer)
-        answers.append(
-            {"text": split.captions[answer], "right": right, "says": _says(run, report.runs, right)}
-        )
+def _image_query(split: Split, row: int, answers: Sequence[tuple[int, bool, str]]) -> dict[str, Any]:
+    texts = [
+        {"text": split.captions[answer], "right": right, "says": says} for answer, right, says in answers
+    ]
     item = {"kind": "query", "image": image_or_card(split, row), "says": "the query"}
-    return {"text": "", "items": [item], "answers": answers}
+    return {"text": "", "items": [item], "answers": texts}
 
 
 def _says(run: Result, runs: Sequence[Result], right: bool) -> str:

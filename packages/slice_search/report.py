@@ -14,7 +14,6 @@ from slice_search.contrasts import Rule
 from slice_search.search import LEVEL, MOST, RULES, Findings, Slice, search_slices
 from workbench.english import join_words
 from workbench.formatting import format_count, format_interval, format_number, format_p_value, format_value
-from workbench.metrics.blocks import best_items, by_rows
 from workbench.records import Array, Field, Measurement, MetricKey, Rows, Split, Values, require
 from workbench.runs import compare
 from workbench.runs.conditions import rows_of_queries
@@ -146,18 +145,6 @@ class SliceReport:
         rows = rows[np.sort(np.unique(images, return_index=True)[1])]
         places = np.linspace(0, len(rows) - 1, min(count, len(rows))).astype(np.int64)
         return np.asarray(rows[places])
-
-    def first_answers(self, run: Result, rows: Rows) -> Rows:
-        """Return ``(N,)`` first item of each of these queries."""
-        scores = by_rows(run.any_scores())
-        side = scores if self.direction == "i2t" else scores.T
-        return np.asarray(best_items(side.select(rows, np.arange(side.shape[1])), 1)[1][:, 0])
-
-    def is_right(self, image: int, caption: int) -> bool:
-        """Return whether an answer is right by the judgements of the number that is compared."""
-        judged = self.split.judgements[self.measurement.key.judgements]
-        grade = judged.grades_at(np.array([image]), np.array([caption]))[0]
-        return bool(grade >= judged.relevant_from)
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as JSON values."""

@@ -10,7 +10,9 @@ from typer.testing import CliRunner
 
 import workbench as wb
 from workbench.cli import app
+from workbench.metrics.blocks import by_rows
 from workbench.records import Field
+from workbench.runs.errors import first_answers
 from workbench.runs.result import Result
 
 OWN = np.array([0, 0, 1, 2])
@@ -85,6 +87,19 @@ def test_equal_scores_are_an_error_as_recall_counts_them():
     table = wb.errors(flat)
     assert len(table) == 7
     assert (table["answer_id"] != table["truth_id"]).all()
+
+
+@pytest.mark.parametrize("way", ["i2t", "t2i"])
+def test_the_first_answers_of_some_queries_are_those_of_all(both, way):
+    flat = result([[0.5] * 4] * 3, "flat")
+    rows = np.array([2, 0])
+    for run in (*both, flat):
+        every, some = first_answers(run, way), first_answers(run, way, queries=rows)
+        for name in ("rank", "answer", "answer_score", "truth", "truth_score", "first"):
+            assert getattr(some, name).tolist() == getattr(every, name)[rows].tolist(), name
+        scores = by_rows(run.any_scores()) if way == "i2t" else by_rows(run.any_scores()).T
+        if run is not flat:
+            assert every.first.tolist() == np.asarray(scores.rows()).argmax(axis=1).tolist()
 
 
 def test_results_of_other_images_are_refused(both):

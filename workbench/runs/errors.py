@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from workbench.metrics.blocks import blocks, by_rows
+from workbench.metrics.ranks import ranks_of
 from workbench.records import Array, Mask, Rows, Split, Values, require
 from workbench.registry import check_arguments, require_known
 from workbench.runs.conditions import slice_masks
@@ -52,6 +53,11 @@ class FirstAnswers:
     answer_score: Array
     truth: Rows
     truth_score: Array
+
+    @property
+    def first(self) -> Rows:
+        """``(queries,)`` row of the item that stands first; -1 where a list names none."""
+        return np.where(self.rank == 1, self.truth, self.answer)
 
     def within(self, mask: Mask) -> Self:
         """Return the same, where queries outside a slice do not count.
@@ -135,16 +141,24 @@ def _error_counts(right: Sequence[Mask], rank: Values, names: Sequence[str]) -> 
     return {"queries": int(counted.sum()), "right": each, **both, "none": none}
 
 
-def first_answers(run: Result, way: Way, judgements: str = "own") -> FirstAnswers:
+def first_answers(
+    run: Result, way: Way, judgements: str = "own", queries: Rows | None = None
+) -> FirstAnswers:
     """Find what a result puts first, block by block.
 
     Args:
         run: an open run.
         way: whether images or captions are the queries.
         judgements: see ``errors``.
+        queries: rows of those that are wanted, in this order; ``None`` = all.
     """
-    judged = run.split.judgements[judgements]
-    scores, grades = by_rows(run.any_scores()), by_rows(judged)
+    scores, judged = by_rows(run.any_scores()), run.split.judgements[judgements]
+    if queries is not None:
+        images, captions = map(np.arange, scores.shape)
+        sides = (queries, captions) if way == "i2t" else (images, queries)
+        scores, judged = scores.select(*sides), judged.restrict(*sides)
+    rank = run.ranks(way, judgements) if queries is None else ranks_of(scores, judged, way).first
+    grades = by_rows(judged)
     if way == "t2i":
         scores, grades = scores.T, grades.T
     parts = []
@@ -159,7 +173,7 @@ def first_answers(run: Result, way: Way, judgements: str = "own") -> FirstAnswer
     floor = run.model.floor
     answer, answer_score = _without_unlisted(answer, answer_score, floor)
     truth, truth_score = _without_unlisted(truth, truth_score, floor)
-    return FirstAnswers(run.ranks(way, judgements), answer, answer_score, truth, truth_score)
+    return FirstAnswers(rank, answer, answer_score, truth, truth_score)
 
 
 def _without_unlisted(items: Rows, scores: Array, floor: float) -> tuple[Rows, Array]:
