@@ -94,9 +94,9 @@ def figure_values(lines: Iterable[Line]) -> Mapping[str, object]:
     return {"marks": rows, "ends": [format_number(end, 0) for end in (-reach, reach)]}
 
 
-def _question(mark: Mark) -> tuple[str, str, str]:
-    """Return claim, data and judge of a mark."""
-    return mark.line["claim"], mark.line["data"], mark.line["judge"]
+def _question(mark: Mark) -> tuple[str, str, str, str]:
+    """Return claim, data, judge and kind of a mark."""
+    return mark.line["claim"], mark.line["data"], mark.line["judge"], claims_told.kind_of(mark.line)
 
 
 def _place(value: float, reach: float) -> float:

@@ -26,7 +26,7 @@ MEANS = {
     "undecided": "the seeds allow more than one of these",
     "void": (
         f"an arm has gone less than {format_number(100 * HEALTHY, 0)} % of the reference arm's way from "
-        "chance, or all are near the best value that can be reached"
+        "chance, or no effect of interest has room below the best value that can be reached"
     ),
 }
 UNITS = {unit: unit_heading(unit, difference=True) for unit in ("sum", "share", "correlation")} | {

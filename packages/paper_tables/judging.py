@@ -20,7 +20,6 @@ from workbench.metrics.crossed import Crossed
 from workbench.records import Values, require
 
 ALPHA = 0.05
-CEILING = 0.95  # where all arms have this share of the best value, a metric tells none apart
 
 
 @dataclass(frozen=True)
@@ -67,8 +66,8 @@ class Evidence:
 
     @property
     def is_at_best(self) -> bool:
-        """Whether all arms are so near the best value that no difference can be seen."""
-        return min(self.arms, default=float("-inf")) > CEILING * self.best
+        """Whether the best value is so near to all arms that no effect of interest has room."""
+        return self.best - min(self.arms, default=float("-inf")) < self.smallest
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,6 @@ import numpy as np
 from paper_tables import derived, needs, published
 from paper_tables import layout as layouts
 from paper_tables.differences import describe_differences, differences_from_first
-from paper_tables.judging import CEILING
 from paper_tables.layout import Layout, Part
 from workbench import assets
 from workbench.data.reading import VARIABLE
@@ -43,6 +42,7 @@ from workbench.runs.spellings import name_of, options_of
 # letters of the changes that the name of a table's files says
 MOST_SAID = 120
 SAME, OTHER = "same test set", "another test set"
+CEILING = 0.95  # of d_corr, from where on it tells no rows apart
 UNSAID = "protocol not said"
 # heading in the layout, what was measured beside a run's own data, and the keys whose mean or sum a column is
 Source = tuple[str, str, list[str]]

@@ -32,8 +32,9 @@ SMALL = np.array([0.1, -0.1, 0.0, 0.1, -0.1])
         (Evidence(20 * SMALL, 1, no_effect=True), "undecided"),
         # the scatter of images counts as well
         (Evidence(UP, 3, images=(25.0, 0.0, 500)), "undecided"),
-        (Evidence(UP, 3, arms=(96.0, 100.0), best=100.0), "void"),
-        (Evidence(UP, 3, arms=(47.0, 100.0), best=100.0), "replicated"),
+        # no effect of interest has room
+        (Evidence(UP, 3, arms=(97.1, 100.0), best=100.0), "void"),
+        (Evidence(UP, 3, arms=(97.0, 100.0), best=100.0), "replicated"),
         (Evidence(UP, 3, other_rates=(UP, -UP)), "undecided"),
     ],
 )
