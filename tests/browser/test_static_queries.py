@@ -104,6 +104,12 @@ def test_a_query_with_an_answer_is_shown_and_the_list_is_exported(
     assert set(table["language"]) == {"de"}
     assert (table["rank first"] == 1).all()
     assert (table["rank second run"] > 1).all()
+    # ids, scores and wrong answers are those of the list that a kernel writes
+    expected = explorer.engine.queries.answers("t2i", rows.tolist())
+    shared = [name for name in expected if name in table]
+    assert {"id", "image", "score first", "wrong answer second run", "its score second run"} <= {*shared}
+    both = [frame.set_index("id").sort_index()[shared[1:]] for frame in (table, expected)]
+    pd.testing.assert_frame_equal(*both, check_dtype=False)
 
 
 def test_a_heading_of_a_figure_leads_to_its_queries(opened: Opened) -> None:

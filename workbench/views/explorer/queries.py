@@ -101,9 +101,21 @@ class Queries:
                 for label in dict.fromkeys(conditions):
                     column = add_column(self.condition(way, label), blobs)
                     table["conditions"].append({"label": label, "column": column})
+                table["answers"] = self._first_answers(way, blobs)
                 encoded = [base64.b64encode(blob).decode() for blob in blobs]
                 tables[way] = table | {"more": [], "blobs": encoded}
         return tables
+
+    def _first_answers(self, direction: Way, blobs: Blobs) -> dict[str, Any]:
+        """Return what a list of queries has beside ranks, as ``answers`` does: the score of the best ground
+        truth, and row and score of the best wrong answer, by run; and the ids of the items.
+        """
+        runs = []
+        for run in self.runs:
+            first = first_answers(run, direction)
+            columns = {"score": first.truth_score, "wrong": first.answer, "wrong_score": first.answer_score}
+            runs.append({name: add_column(values, blobs) for name, values in columns.items()})
+        return {"items": list(query_ids(self.split, _other(direction))), "runs": runs}
 
     def condition(self, direction: Way, label: str) -> Values:
         """Return ``(queries,)`` 1 where a condition holds, such as ``word=red``, which no field says."""
@@ -171,7 +183,7 @@ class Queries:
         columns["image"] = [split.image_ids[row] for row in images]
         for name in [*split.fields, *slices_with_queries(split)]:
             columns[name] = self._cells(name, direction, places)
-        items = np.array([*query_ids(split, "t2i" if direction == "i2t" else "i2t"), ""], dtype=object)
+        items = np.array([*query_ids(split, _other(direction)), ""], dtype=object)
         for run in self.runs:
             first = first_answers(run, direction)
             columns[f"rank {run.name}"] = first.rank[places]
@@ -233,6 +245,11 @@ class Queries:
         return numbers
 
 
+def _other(direction: Way) -> Way:
+    """Return the direction whose queries are the items of this one."""
+    return "t2i" if direction == "i2t" else "i2t"
+
+
 def question_of(split: Split, direction: Way, row: int, *, k: int = USUAL_K) -> Question:
     """Return a query of the data as a question.
 
@@ -260,7 +277,8 @@ def add_column(values: Array, blobs: Blobs) -> dict[str, Any]:
     equal values their value.
     """
     values = np.asarray(values)
-    if len(values) and (values == values[0]).all():
+    # an infinite number is none of JSON
+    if len(values) and np.isfinite(values[0]) and (values == values[0]).all():
         return {"constant": float(values[0])}
     for name in TYPES:
         with np.errstate(invalid="ignore", over="ignore"):

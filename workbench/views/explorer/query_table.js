@@ -123,6 +123,12 @@ export class QueryTable {
     const column = (/** @type {Column} */ one) => decode(one, record.size, blobs);
     this.images = column(record.images);
     this.ranks = record.ranks.map(column);
+    this.items = record.answers?.items;
+    this.answers = record.answers?.runs.map(({ score, wrong, wrong_score }) => ({
+      score: column(score),
+      wrong: column(wrong),
+      wrongScore: column(wrong_score),
+    }));
     this.fields = record.fields.map(field => new Field(field, record.size, blobs));
     this.conditions = record.conditions.map(({ label, column: holds }) => ({ label, holds: column(holds) }));
     this.numbers = record.numbers.map((/** @type {NumberRecord} */ number) => ({
@@ -203,7 +209,8 @@ export class QueryTable {
   }
 
   /**
-   * Queries as a file of comma-separated values: id, text, fields, and the rank in every run.
+   * Queries as a file of comma-separated values, with the columns of Python's Queries.answers: id, text, image, fields,
+   * and of every run the rank, the score of the best ground truth, and the best wrong answer with its score.
    * @param {number[]} rows
    */
   csv(rows) {
@@ -212,13 +219,27 @@ export class QueryTable {
       return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
     };
     const known = (/** @type {number} */ value) => (Number.isFinite(value) ? value : "");
-    const { ids, texts, runs } = this.record;
-    const heads = ["id", "text", ...this.fields.map(field => field.name), ...runs.map(run => `rank ${run}`)];
+    const { direction, ids, texts, runs } = this.record;
+    const { items = [], answers = [] } = this;
+    const images = direction === "i2t" ? ids : items;
+    const headsOf = (/** @type {string} */ run) => [
+      `rank ${run}`,
+      `score ${run}`,
+      `wrong answer ${run}`,
+      `its score ${run}`,
+    ];
+    const heads = ["id", "text", "image", ...this.fields.map(field => field.name), ...runs.flatMap(headsOf)];
     const lines = rows.map(row => [
       ids[row],
       texts[row],
+      images[this.images[row]] ?? "",
       ...this.fields.map(field => (field.values ? known(field.values[row]) : field.value(row))),
-      ...this.ranks.map(ranks => known(ranks[row])),
+      ...answers.flatMap(({ score, wrong, wrongScore }, run) => [
+        known(this.ranks[run][row]),
+        known(score[row]),
+        items[wrong[row]] ?? "",
+        known(wrongScore[row]),
+      ]),
     ]);
     return [heads, ...lines].map(line => `${line.map(quoted).join(",")}\r\n`).join("");
   }

@@ -181,6 +181,8 @@ export interface QueryRecord {
   ranks: Column[];
   numbers: NumberRecord[];
   conditions: { label: string; column: Column }[];
+  /** On a page without a kernel: scores of the best ground truths, the best wrong answers, and ids of all items. */
+  answers?: { items: string[]; runs: { score: Column; wrong: Column; wrong_score: Column }[] };
   /** On a page without a kernel, the bytes of the columns. */
   blobs?: string[];
 }
