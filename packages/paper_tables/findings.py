@@ -1,14 +1,12 @@
-"""What recorded comparisons over seeds say: figures, columns of tables, and sentences computed from them."""
+"""What recorded comparisons over seeds say: columns of tables, and sentences computed from them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 
 from workbench.formatting import (
-    display_value,
     format_count,
     format_interval,
     format_number,
@@ -16,67 +14,19 @@ from workbench.formatting import (
     unit_heading,
 )
 from workbench.metrics.seeds import compared_pairs, values_by_objective
-from workbench.records import require
 from workbench.records.measurement import unit_of
-from workbench.views.plots.comparison import ZERO
-from workbench.views.plots.theme import CATEGORIES, INK, draw_dots, escape, figure, legend_entry, named_rows
+from workbench.views.plots.theme import named_rows
 
 SECONDS = "seconds"
 VERDICTS = {1: "helps", -1: "harms", 0: "undecided"}
 
 
-def draw_over_seeds(
-    table: pd.DataFrame, *, title: str, x: str, unit: str = "share", lines: Mapping[str, float] | None = None
-) -> go.Figure:
-    """Draw a dot with its interval for every objective, against lines.
-
-    Args:
-        table: the rows of one key from ``metrics.seeds.seed_statistics``, indexed by objective. A single seed
-            has no interval and shows none.
-        title: what the figure shows.
-        x: name of the number.
-        unit: what the number is, of ``formatting.UNITS``.
-        lines: name of a line -> its place, as stored.
-
-    Raises:
-        ValueError: the table is empty.
-    """
-    require(len(table), "there is no objective to draw; choose a key that the table has")
-    fig = figure(title, f"{x}, {unit_heading(unit)}", height=190 + 30 * len(table))
-    fig.update_layout(margin={"t": 90})
-    rows = table.rename(columns={"mean": "value"}).assign(
-        run=table.index.map(str),
-        face=unit,
-        about=[f", mean of {format_count(seeds, 'seed')}" for seeds in table["seeds"]],
-    )
-    draw_dots(fig, rows, CATEGORIES[0], **legend_entry(fig, "mean and interval"))
-    for name, place in (lines or {}).items():
-        text = {"text": name, "font": {"color": INK}}
-        fig.add_vline(
-            display_value(place, unit), line=ZERO, annotation=text, annotation_position="bottom right"
-        )
-    order = [escape(run) for run in rows["run"][::-1]]
-    return fig.update_yaxes(categoryorder="array", categoryarray=order)
-
-
-def describe_significant_pairs(pairs: pd.DataFrame, key: str) -> str:
-    """Describe how many pairs of objectives differ significantly by a number, from
-    ``metrics.seeds.pairwise_tests``.
-    """
-    return (
-        f"By `{key}`, {int(pairs['apart'].sum())} of {format_count(len(pairs), 'pair')} of objectives "
-        "differ significantly (Welch's t test over seeds, Holm's rule)."
-    )
-
-
-def describe_choices(choices: pd.DataFrame, truth: str, pairs: pd.DataFrame | None = None) -> str:
+def describe_choices(choices: pd.DataFrame, truth: str) -> str:
     """Describe which objective each number would choose and what that costs by the truth.
 
     Args:
         choices: from ``metrics.seeds.choice_by_number``.
         truth: the key that is true.
-        pairs: from ``metrics.seeds.pairwise_tests`` of the same objectives, by the truth: adds from how many
-            the best does not differ.
     """
     best = choices.to_dict("index")[truth]
     others = choices.drop(index=truth)
@@ -90,8 +40,6 @@ def describe_choices(choices: pd.DataFrame, truth: str, pairs: pd.DataFrame | No
         choice = f"`{key}` would choose {row['chosen']}, with {format_value(row['truth'])} percent"
         losses.append(f"{choice}: a loss of {_format_points(row['lost'])} percentage points.")
     sentences = [f"The truth (`{truth}`) chooses {best['chosen']}: {format_value(best['truth'])} percent."]
-    if pairs is not None:
-        sentences.append(describe_ties(pairs, best["chosen"]))
     sentences += losses or ["Every other number chooses the same."]
     sentences.append(_describe_agreement(taus, best["among"]))
     return " ".join(filter(None, sentences))
@@ -110,20 +58,6 @@ def _describe_agreement(taus: Mapping[str, float], ways: int) -> str:
 def _format_points(share: float) -> str:
     """Return percentage points, whole where they are many, so that they agree with rounded percentages."""
     return format_number(100 * share, 0) if share >= 0.1 else format_value(share)
-
-
-def describe_ties(pairs: pd.DataFrame, best: str) -> str:
-    """Describe how many others do not differ significantly from the best; empty where all do.
-
-    Args:
-        pairs: from ``metrics.seeds.pairwise_tests``.
-        best: name of an objective.
-    """
-    close = pairs[((pairs["objective"] == best) | (pairs["against"] == best)) & ~pairs["apart"]]
-    if close.empty:
-        return ""
-    verb = "does" if len(close) == 1 else "do"
-    return f"{format_count(len(close), 'other')} {verb} not differ from it significantly."
 
 
 def choice_columns(choices: pd.DataFrame) -> dict[str, list[str]]:

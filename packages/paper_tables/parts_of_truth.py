@@ -5,12 +5,13 @@ The parts need more than annotated pairs. Where data have no other judgements, p
 scores from a threshold count as right too.
 """
 
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
 
 from workbench import text
-from workbench.formatting import format_value
+from workbench.formatting import format_count, format_value
 from workbench.metrics.blocks import by_rows
 from workbench.records import Judgements, MetricKey, Split, densest_judgements
 from workbench.records.measurement import chance_warning
@@ -59,8 +60,8 @@ def table_of_parts(result: Result, *, title: str = "In parts") -> str:
 
 
 def describe_parts(result: Result) -> str:
-    """Say what mAP@R from image to text is made of: beside one list for all images, among equally specific
-    captions, and after the best offset that never looks at an image.
+    """Say what was measured, and what mAP@R from image to text is made of: beside one list for all images,
+    among equally specific captions, and after the best offset that never looks at an image.
 
     Args:
         result: measured by ``METRICS``.
@@ -72,17 +73,33 @@ def describe_parts(result: Result) -> str:
             numbers[key.metric, key.subset] = row.value
     if ("map_at_r", "") not in numbers:
         return ""
+    chance = chance_warning({row.label: row.as_dict() for row in result.measurements})
+    return " ".join([_describe_evidence(result.split), *_number_sentences(numbers), chance]).rstrip()
+
+
+def _describe_evidence(split: Split) -> str:
+    """Return how many images and captions were asked, and which pairs count as right."""
+    images = format_count(len(split.image_ids), "image")
+    captions = format_count(len(split.captions), "caption")
+    rule = split.judgements[densest_judgements(split.judgements)].rule
+    return f"{split.name}: {images} and {captions}. A pair is right by this rule: {rule}."
+
+
+def _number_sentences(numbers: Mapping[tuple[str, str], float]) -> Iterator[str]:
+    """Yield a sentence a part, by metric and subset."""
     values = {part: f"{format_value(value)} percent" for part, value in numbers.items()}
-    sentences = [f"mAP@R from image to text is {values['map_at_r', '']}."]
+    whole = ("map_at_r", "")
+    yield f"mAP@R from image to text is {values[whole]}."
     if ("same_list", "") in values:
-        sentences.append(f"One list for all images, which looks at none, has {values['same_list', '']}.")
+        yield f"One list for all images, which looks at none, has {values['same_list', '']}."
     groups = [part[1] for part in numbers if part[0] == "within_map_at_r" and part[1]]
     if groups:
         ends = [f"{values['within_map_at_r', group]} in {group}" for group in (groups[0], groups[-1])]
-        sentences.append(f"Among equally specific captions it is {' and '.join(ends)}, the most specific.")
+        yield f"Among equally specific captions it is {' and '.join(ends)}, the most specific."
     offsets = [part for part in numbers if part[0] == "offset_map_at_r"]
     if offsets:
         best = max(offsets, key=lambda part: numbers[part])
-        sentences.append(f"With the best offset, {best[1]}, it is {values[best]}.")
-    chance = chance_warning({row.label: row.as_dict() for row in result.measurements})
-    return " ".join([*sentences, chance]).rstrip()
+        start = (
+            "With the best offset" if numbers[best] > numbers[whole] else "No offset raises it: with the best"
+        )
+        yield f"{start}, {best[1]}, it is {values[best]}."

@@ -72,21 +72,21 @@ def test_a_table_that_cannot_be_read_is_refused_by_name():
 
 
 def test_pairs_are_told_apart_by_welchs_test_adjusted_by_holm():
-    table = long_table({"a": [0.5, 0.6, 0.7], "b": [0.90, 0.91, 0.92], "c": [0.52, 0.61, 0.68]})
-    found = seeds.pairwise_tests(table, "rsum").set_index(["objective", "against"])
+    a, b, c = map(pd.Series, ([0.5, 0.6, 0.7], [0.90, 0.91, 0.92], [0.52, 0.61, 0.68]))
+    found = seeds.compared_pairs([(b, a), (b, c), (c, a)])
     # by hand, b - a: difference 0.31, standard error sqrt((0.01 + 0.0001) / 3) = 0.058023
-    assert found.loc[("b", "a"), "difference"] == pytest.approx(0.31)
+    assert found.loc[0, "difference"] == pytest.approx(0.31)
     t, df = 0.31 / 0.058023, 2 * (0.01 + 0.0001) ** 2 / (0.01**2 + 0.0001**2)
-    assert found.loc[("b", "a"), "p"] == pytest.approx(2 * t_distribution.sf(t, df), rel=1e-4)
+    assert found.loc[0, "p"] == pytest.approx(2 * t_distribution.sf(t, df), rel=1e-4)
     # the smallest of three p values counts three times
     least = found["p"].idxmin()
     assert found.loc[least, "p_holm"] == pytest.approx(3 * found.loc[least, "p"])
-    assert not found.loc[("c", "a"), "apart"]
+    assert not found.loc[2, "apart"]
 
 
 def test_a_do_nothing_comparison_tells_nothing_apart():
-    same = [0.5, 0.6, 0.7]
-    assert not seeds.pairwise_tests(long_table({"a": same, "b": same, "c": same}), "rsum")["apart"].any()
+    same = pd.Series([0.5, 0.6, 0.7])
+    assert not seeds.compared_pairs([(same, same), (same, same)])["apart"].any()
 
 
 def test_the_choice_of_a_metric_costs_what_the_truth_says():

@@ -10,8 +10,6 @@ RSUM's 0 to 600, stands at the end of the range.
 Source: W. S. Gosset ("Student"), The probable error of a mean, Biometrika 6, 1908.
 """
 
-from itertools import combinations
-
 import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
@@ -104,21 +102,6 @@ def values_by_objective(table: pd.DataFrame, key: str) -> dict[str, pd.Series]:
     """Return the values of one number by objective, in the order of the table."""
     _require_single_values(table)
     return {str(name): one["value"] for name, one in table[table.key == key].groupby("objective", sort=False)}
-
-
-def pairwise_tests(table: pd.DataFrame, key: str) -> pd.DataFrame:
-    """Return which objectives a number tells apart: every pair by Welch's t test over seeds, with Holm's
-    rule, where the chance of a single false difference among all pairs is 5 %.
-
-    Returns:
-        One row a pair: ``objective`` (the better by its mean), ``against``, ``difference``, ``p``, ``p_holm``
-        and ``apart``.
-    """
-    values = dict(sorted(values_by_objective(table, key).items()))
-    names = list(combinations(sorted(values, key=lambda name: -values[name].mean()), 2))
-    tested = compared_pairs([(values[one], values[other]) for one, other in names])
-    out = pd.DataFrame(names, columns=["objective", "against"]).join(tested)
-    return out[["objective", "against", "difference", "p", "p_holm", "apart"]]
 
 
 def table_over_seeds(table: pd.DataFrame) -> pd.DataFrame:

@@ -8,35 +8,6 @@ from paper_tables import findings
 
 from workbench.metrics import seeds
 
-SEEDS = pd.DataFrame.from_dict(
-    {"b": (0.9, 0.88, 0.92, 3), "a <i>": (0.6, 0.4, 0.8, 3), "c": (0.1, float("nan"), float("nan"), 1)},
-    orient="index",
-    columns=["mean", "low", "high", "seeds"],
-)
-
-
-def test_every_objective_is_a_dot_with_its_interval_against_lines():
-    fig = findings.draw_over_seeds(SEEDS, title="t", x="mAP@R", lines={"starting point": 0.55})
-    (dots,) = fig.data
-    assert dots.y == ("b", "a &lt;i&gt;", "c")
-    assert dots.x[0] == 90.0
-    assert dots.error_x.array[0] == pytest.approx(2.0)
-    assert dots.error_x.arrayminus[1] == pytest.approx(20.0)
-    assert dots.error_x.array[2] == 0.0
-    assert fig.layout.shapes[0].x0 == 55.0
-    assert list(fig.layout.yaxis.categoryarray) == ["c", "a &lt;i&gt;", "b"]
-
-
-def test_without_lines_none_is_drawn():
-    fig = findings.draw_over_seeds(SEEDS, title="t", x="x")
-    assert len(fig.layout.shapes) == 0
-
-
-def test_nothing_to_draw_is_said():
-    with pytest.raises(ValueError, match="no objective"):
-        findings.draw_over_seeds(SEEDS.iloc[:0], title="t", x="x")
-
-
 BY_NUMBER = {
     "exact:i2t/map_at_r": ("a", 1.0, 0.7, 0.0, 3),
     "graded:i2t/ndcg": ("a", 0.9, 0.7, 0.0, 3),
@@ -54,19 +25,13 @@ def test_what_each_number_would_choose_is_said_dearest_first():
     assert said.index(first) < said.index("`t2i/R@1` would choose b")
     assert "`graded:i2t/ndcg` orders the 3 ways of training most like the truth" in said
     assert "`t2i/R@1` orders them least like it (-0.200)" in said
-    pairs = pd.DataFrame({"objective": ["a", "b"], "against": ["b", "c"], "apart": [False, False]})
-    assert "70.0 percent. 1 other does not differ from it significantly." in findings.describe_choices(
-        CHOICES, "exact:i2t/map_at_r", pairs
-    )
     same = findings.describe_choices(CHOICES.assign(chosen="a", truth=0.7, lost=0.0), "exact:i2t/map_at_r")
     assert "Every other number chooses the same" in same
     columns = findings.choice_columns(CHOICES)
     assert [column[-1] for column in columns.values()] == ["rsum", "c", "0.400", "40.0", "30.0"]
 
 
-def test_pairs_told_apart_and_components_that_help_or_harm_are_said():
-    pairs = pd.DataFrame({"apart": [True, False, True]})
-    assert findings.describe_significant_pairs(pairs, "rsum").startswith("By `rsum`, 2 of 3 pairs")
+def test_components_that_help_or_harm_are_said():
     rows = pd.DataFrame(
         {
             "objective": ["a", "b", "c"],

@@ -54,10 +54,23 @@ def test_the_sentence_says_what_map_at_r_is_made_of():
         "judged:i2t/offset_map_at_r[by words]": 0.4,
         "judged:i2t/offset_map_at_r[by descriptiveness]": 0.45,
     }
-    measurements = [Measurement(MetricKey.parse(label), value) for label, value in values.items()]
-    assert parts_of_truth.describe_parts(SimpleNamespace(measurements=measurements)) == (
+    said = parts_of_truth.describe_parts(measured(values))
+    assert said.startswith("scenes/test: 2 images and 10 captions. A pair is right by this rule: exact truth")
+    assert said.endswith(
         "mAP@R from image to text is 30.0 percent. One list for all images, which looks at none, has 35.0 "
         "percent. Among equally specific captions it is 50.0 percent in fifth 1 and 80.0 percent in fifth 5, "
         "the most specific. With the best offset, by descriptiveness, it is 45.0 percent."
     )
-    assert parts_of_truth.describe_parts(SimpleNamespace(measurements=measurements[:1])) == ""
+    assert parts_of_truth.describe_parts(measured({"rsum": 4.0})) == ""
+
+
+def test_an_offset_that_does_not_help_is_said_to_raise_nothing():
+    values = {"judged:i2t/map_at_r": 0.3, "judged:i2t/offset_map_at_r[by words]": 0.2}
+    said = parts_of_truth.describe_parts(measured(values))
+    assert said.endswith("No offset raises it: with the best, by words, it is 20.0 percent.")
+
+
+def measured(values):
+    """What a result has of these numbers, on two scenes."""
+    measurements = [Measurement(MetricKey.parse(label), value) for label, value in values.items()]
+    return SimpleNamespace(measurements=measurements, split=data.load("scenes", split="test", size=2))
