@@ -112,56 +112,56 @@ def pages(ledger: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 def limits_text(ledger: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return what a reader should not conclude; ``power`` says what the seeds can find."""
     lines = claims.current(ledger)
-    counts = Counter(
-        len(line["seeds"])
-        for line in map(_first_line, lines_by_question(lines).values())
-        if line.get("seeds")
-    )
-    sizes = ", ".join(
-        f"{format_count(rows, 'row')} with {format_count(seeds, 'seed')}"
-        for seeds, rows in sorted(counts.items())
-    )
+    trained = [line for line in lines if line.get("seeds")]
     return [
         *LIMITS,
         _stated(ledger),
-        _describe_recipes(lines),
-        _describe_shared_arms(lines),
-        _describe_images(lines),
-        _describe_voids(lines),
+        _describe_recipes(trained),
+        _describe_shared_arms(trained),
+        _describe_images(trained),
+        _describe_voids(trained),
         _describe_limits(lines),
         _expected_false_verdicts(lines),
-        f"Undecided is no evidence against a claim. Seeds are few: {sizes}.",
+        _describe_seeds(trained),
         _former_answers(ledger),
     ]
 
 
-def _describe_images(lines: Sequence[Mapping[str, Any]]) -> str:
+def _describe_seeds(trained: Sequence[Mapping[str, Any]]) -> str:
+    """Return how many seeds rows have."""
+    counts = Counter(len(_first_line(judges)["seeds"]) for judges in lines_by_question(trained).values())
+    sizes = []
+    for seeds, rows in sorted(counts.items()):
+        sizes.append(f"{format_count(rows, 'row')} with {format_count(seeds, 'seed')}")
+    return f"Undecided is no evidence against a claim. Seeds are few: {', '.join(sizes)}."
+
+
+def _describe_images(trained: Sequence[Mapping[str, Any]]) -> str:
     """Return how many intervals hold the scatter of test images."""
-    trained = [line for line in lines if line.get("seeds")]
     count = sum("images" in line for line in trained)
     return (
         f"Of {format_count(len(trained), 'verdict')} from training, {count} keep values by image: their "
         "brackets add both variances, with Satterthwaite's degrees of freedom. Brackets of the others hold "
-        "other seeds alone, and are too narrow for other test images. None holds for "
-        "a gallery of another size."
+        "other seeds alone, and are too narrow for other test images. None holds for a gallery of another "
+        "size."
     )
 
 
-def _describe_voids(lines: Sequence[Mapping[str, Any]]) -> str:
+def _describe_voids(trained: Sequence[Mapping[str, Any]]) -> str:
     """Return how many verdicts are void, and what that depends on."""
-    trained = [line for line in lines if line.get("seeds")]
-    void = sum(line["verdict"] == "void" for line in trained)
-    near = 0
+    void, near = 0, 0
     for line in trained:
         evidence = claims.evidence_of_line(line)
+        void += line["verdict"] == "void"
         near += line["verdict"] != "void" and min(evidence.arms) > FORMER_CEILING * evidence.best
+    every, further = format_count(len(trained), "verdict"), format_count(near, "further verdict")
+    learnt, former = (format_number(100 * share, 0) for share in (HEALTHY, FORMER_CEILING))
     return (
-        f"Of {format_count(len(trained), 'verdict')} from training, {void} are void. Whether an arm has "
-        "learnt is judged by its own RSUM by annotated pairs, after training: a part without which nothing "
-        f"is learnt leaves a void row, and no replicated one. The limit of {format_number(100 * HEALTHY, 0)} "
-        f"% is ours. Until half of the seeds of D1, D2, D9 and S3 were seen, arms that all had "
-        f"{format_number(100 * FORMER_CEILING, 0)} % of the best value made a row void as well; without that "
-        f"change {format_count(near, 'further verdict')} would be void."
+        f"Of {every} from training, {void} are void. Whether an arm has learnt is judged by its own RSUM by "
+        "annotated pairs, after training: a part without which nothing is learnt leaves a void row, and no "
+        f"replicated one. The limit of {learnt} % is ours. Until half of the seeds of D1, D2, D9 and S3 were "
+        f"seen, arms that all had {former} % of the best value made a row void as well; without that change "
+        f"{further} would be void."
     )
 
 
@@ -171,18 +171,19 @@ def _describe_limits(lines: Sequence[Mapping[str, Any]]) -> str:
     for line in lines:
         below += line["verdict"] == "replicated" and max(-line["low"], line["high"]) < line["smallest"]
     usual = smallest_effects()
+    points, share = format_number(usual["sum"], 0), format_number(usual["share"], 1)
+    correlation = format_number(usual["correlation"], 2)
     return (
-        f"Limits below which an effect does not matter are ours and come from no paper: "
-        f"{format_number(usual['sum'], 0)} points of 600, {format_number(usual['share'], 1)} percentage "
-        f"points, {format_number(usual['correlation'], 2)} of a correlation. With another limit a row may be "
+        f"Limits below which an effect does not matter are ours and come from no paper: {points} points of "
+        f"600, {share} percentage points, {correlation} of a correlation. With another limit a row may be "
         f"equivalent or undecided. Replicated says the sign alone: {format_count(below, 'replicated row')} "
         "lie wholly below their limit."
     )
 
 
-def _describe_recipes(lines: Sequence[Mapping[str, Any]]) -> str:
+def _describe_recipes(trained: Sequence[Mapping[str, Any]]) -> str:
     """Return what recipes arms have, and for how many verdicts another learning rate was tried."""
-    decided = [line for line in lines if line.get("seeds") and line["verdict"] in (*HELD, *FAILED)]
+    decided = [line for line in trained if line["verdict"] in (*HELD, *FAILED)]
     tried = sum(bool(line.get("rates")) for line in decided)
     return (
         "Every arm has one budget of minutes on a CPU core, and a recipe searched for whole objectives. A "
@@ -191,18 +192,19 @@ def _describe_recipes(lines: Sequence[Mapping[str, Any]]) -> str:
     )
 
 
-def _describe_shared_arms(lines: Sequence[Mapping[str, Any]]) -> str:
+def _describe_shared_arms(trained: Sequence[Mapping[str, Any]]) -> str:
     """Return how many rows share an arm with another one."""
-    trained = [line for line in lines if line.get("seeds")]
-    contrasts = {(line["data"], kind_of(line), line["contrast"]) for line in trained}
-    arms = Counter((where, kind, arm) for where, kind, contrast in contrasts for arm in contrast.split(" | "))
+    contrasts = [key[1:] for key in lines_by_question(trained)]
+    counts: Counter[tuple[str, str]] = Counter()
+    for where, contrast in set(contrasts):
+        counts.update((where, arm) for arm in contrast.split(" | "))
     shared = 0
-    for where, kind, contrast in contrasts:
-        shared += any(arms[where, kind, arm] > 1 for arm in contrast.split(" | "))
+    for where, contrast in set(contrasts):
+        shared += any(counts[where, arm] > 1 for arm in contrast.split(" | "))
     return (
-        f"Of {format_count(len(contrasts), 'contrast')} of trained arms, {shared} share an arm and its seeds "
-        "with another, and most are judged twice. Holm's rule holds all the same, but verdicts go together: "
-        "their counts are no counts of independent results."
+        f"Of {format_count(len(set(contrasts)), 'contrast')} of trained arms, {shared} share an arm and its "
+        "seeds with another, and both judges read the same runs. Holm's rule holds all the same, but "
+        "verdicts go together: their counts are no counts of independent results."
     )
 
 
@@ -215,15 +217,17 @@ def _stated(ledger: Sequence[Mapping[str, Any]]) -> str:
     today = {row["hash"] for row in asked.untried(every, [])}
     changed = set(asked.stated()["hash"]) - today
     late = len(changed & {line.get("asked") for line in ledger})
-    seen = sum(any(_is_earlier(other, line) for other in ledger) for line in answered.values())
+    seen = 0
+    for line in answered.values():
+        seen += any(_is_earlier(other, line) for other in ledger)
     others = sum(not claims.is_stated(line) for line in lines)
+    questions, exploratory = format_count(len(today), "question"), format_count(others, "verdict")
     return (
-        f"Of {format_count(len(today), 'question')} that were stated with arms, smallest effect and number "
-        f"of seeds in a commit before the results, {len(answered)} are answered, each with all its seeds. "
-        f"Which come first is our choice. To {seen} there was an earlier answer on the same data, with other "
-        f"arms or another budget. {len(changed)} earlier statements were changed, {late} of them after an "
-        f"answer. {format_count(others, 'verdict')} are exploratory: {EXPLORATORY}, and no rule "
-        "said when to stop."
+        f"Of {questions} that were stated with arms, smallest effect and number of seeds in a commit before "
+        f"the results, {len(answered)} are answered, each with all its seeds. Which come first is our "
+        f"choice. To {seen} there was an earlier answer on the same data, with other arms or another budget. "
+        f"{len(changed)} earlier statements were changed, {late} of them after an answer. {exploratory} are "
+        f"exploratory: {EXPLORATORY}, and no rule said when to stop."
     )
 
 
@@ -353,11 +357,12 @@ def power_text(lines: Sequence[Mapping[str, Any]]) -> str:
     shares = ", ".join(
         f"{format_number(100 * row.value, 0)} % with {row.seeds} seeds" for row in rows.itertuples()
     )
+    first = rows.iloc[0]
+    near, effect = (format_number(value, 0) for value in (nearest, first.effect))
     return (
-        f"In half of the rows with RSUM, its difference varies from seed to seed with a standard deviation "
-        f"above {format_number(middle, 1)} points. In simulations of {rows.claims.iloc[0]} claims "
-        f"where it is {format_number(nearest, 0)}, a true difference of "
-        f"{format_number(rows.effect.iloc[0], 0)} points is found replicated in {shares}."
+        "In half of the rows with RSUM, its difference varies from seed to seed with a standard deviation "
+        f"above {format_number(middle, 1)} points. In simulations of {first.claims} claims where it is "
+        f"{near}, a true difference of {effect} points is found replicated in {shares}."
     )
 
 
