@@ -223,11 +223,11 @@ def _stated(ledger: Sequence[Mapping[str, Any]]) -> str:
     others = sum(not claims.is_stated(line) for line in lines)
     questions, exploratory = format_count(len(today), "question"), format_count(others, "verdict")
     return (
-        f"Of {questions} that were stated with arms, smallest effect and number of seeds in a commit before "
-        f"the results, {len(answered)} are answered, each with all its seeds. Which come first is our "
-        f"choice. To {seen} there was an earlier answer on the same data, with other arms or another budget. "
-        f"{len(changed)} earlier statements were changed, {late} of them after an answer. {exploratory} are "
-        f"exploratory: {EXPLORATORY}, and no rule said when to stop."
+        f"Of {questions} that were stated in `assets/asked.tsv` with arms, smallest effect and number of "
+        f"seeds, in a commit before the results, {len(answered)} are answered, each with all its seeds. "
+        f"Which come first is our choice. To {seen} there was an earlier answer on the same data, with other "
+        f"arms or another budget. {len(changed)} earlier statements were changed, {late} of them after an "
+        f"answer. {exploratory} are exploratory: {EXPLORATORY}, and no rule said when to stop."
     )
 
 
@@ -298,7 +298,7 @@ def _verdict_sections(
         rows = {key: judges for key, judges in verdicts.items() if kind_of(_first_line(judges)) == kind}
         text += [f"## {kind.capitalize()}", "", f"{meaning[0].upper()}{meaning[1:]}.", ""]
         if rows:
-            text += [*_tallies(rows), "", *_verdict_table(rows, earlier), ""]
+            text += [*_tallies(rows), "", *_verdict_table(rows, earlier, by_verdict=True), ""]
         else:
             text += ["No such test has all its seeds yet.", ""]
     waiting = [(claim.id, claim.says, left) for claim, left in waiting_claims(lines)]
@@ -321,17 +321,20 @@ def _parting_sections(
     verdicts: Asked, ledger: Sequence[Mapping[str, Any]], earlier: Mapping[tuple[Any, ...], Sequence[str]]
 ) -> list[str]:
     """Return where the judges part, how much the seeds can find, and what not to conclude."""
-    partings = {
-        key: parting_of_judges(judges.get("labels"), judges.get("truth")) for key, judges in verdicts.items()
-    }
-    counts = Counter(word for word in partings.values() if word)
+    partings, counts = {}, Counter[tuple[str, str]]()
+    for key, judges in verdicts.items():
+        partings[key] = parting_of_judges(judges.get("labels"), judges.get("truth"))
+        if partings[key]:
+            counts[partings[key], kind_of(_first_line(judges))] += 1
     about = (
         "`workbench claims report` writes this page from the ledger. The synthetic scenes are drawn, so the "
         "truth of each caption is known for every image. By annotated pairs only the image counts that "
         f"it was written for. Both judge {format_count(counts.total(), 'row')} of [the claims](claims.md):"
     )
     lines = ["# Where annotated pairs and truth disagree", "", *textwrap.wrap(about, 130), ""]
-    lines += [f"- {meaning}: {counts[word]}" for word, meaning in PARTINGS.items()]
+    for word, meaning in PARTINGS.items():
+        by_kind = [f"{counts[word, kind]} {kind}" for kind in KINDS]
+        lines.append(f"- {meaning}: {', '.join(by_kind)}")
     for heading, word in (
         ("They decide differently", "disagree"),
         ("One decides, the other does not", "only"),
@@ -388,9 +391,15 @@ def _power_table() -> list[str]:
     return [*textwrap.wrap(about, 130), "", *_table_lines(heads, rows)]
 
 
-def _verdict_table(verdicts: Asked, earlier: Mapping[tuple[Any, ...], Sequence[str]]) -> list[str]:
-    """Return a row for each judge's verdict, those that held first and open ones last, with what the question
-    was answered before.
+def _verdict_table(
+    verdicts: Asked, earlier: Mapping[tuple[Any, ...], Sequence[str]], *, by_verdict: bool = False
+) -> list[str]:
+    """Return a row for each judge's verdict, with what the question was answered before.
+
+    Args:
+        verdicts: by question.
+        earlier: from ``claims.history``.
+        by_verdict: those that held come first and open ones last.
     """
     heads = (
         "claim",
@@ -404,18 +413,21 @@ def _verdict_table(verdicts: Asked, earlier: Mapping[tuple[Any, ...], Sequence[s
         "of",
         "asked",
     )
-    rows: dict[str, list[tuple[str, ...]]] = {word: [] for word in (*HELD, *FAILED, *OPEN)}
-    for key, judges in verdicts.items():
-        about = (key[0], claims.find_claim(key[0]).says, claims.DATA[key[1]])
-        for line in judges.values():
-            asked_before = _asked_before(earlier.get(_question(line), ()))
-            rows[line["verdict"]].append((*about, *_verdict_cells(line), asked_before))
-    return _table_lines(heads, list(chain.from_iterable(rows.values())))
+    lines = list(chain.from_iterable(judges.values() for judges in verdicts.values()))
+    if by_verdict:
+        lines.sort(key=lambda line: (*HELD, *FAILED, *OPEN).index(line["verdict"]))
+    rows = []
+    for line in lines:
+        about = (line["claim"], claims.find_claim(line["claim"]).says, claims.DATA[line["data"]])
+        asked_before = _asked_before(line, earlier.get(_question(line), ()))
+        rows.append((*about, *_verdict_cells(line), asked_before))
+    return _table_lines(heads, rows)
 
 
-def _asked_before(answers: Sequence[str]) -> str:
-    """Return how often a question was asked, and what it was answered before."""
-    return f"{len(answers) + 1} times, before: {', '.join(answers)}" if answers else "once"
+def _asked_before(line: Mapping[str, Any], answers: Sequence[str]) -> str:
+    """Return the kind of a question, how often it was asked, and what it was answered before."""
+    often = f"{len(answers) + 1} times, before: {', '.join(answers)}" if answers else "once"
+    return f"{kind_of(line)}, {often}"
 
 
 def _verdict_cells(line: Mapping[str, Any]) -> tuple[str, ...]:
