@@ -8,7 +8,7 @@ import sys
 from workbench import Config, objectives
 from workbench.runs.train import train
 
-SMALL = {"train_images": 64, "val_images": 32, "test_images": 64, "batch_size": 32, "epochs": 2}
+SMALL = {"train_images": 32, "val_images": 16, "test_images": 32, "batch_size": 32, "epochs": 2}
 
 
 def main(threads: int) -> None:

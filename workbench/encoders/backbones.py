@@ -20,7 +20,7 @@ import re
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
@@ -140,6 +140,7 @@ class Backbone:
         return self.tokens(ready)
 
 
+@cache
 def named_backbones() -> dict[str, Callable[[], Backbone]]:
     """Return the backbones that have a name: ours, and those of installed packages."""
 

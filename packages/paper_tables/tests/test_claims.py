@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -35,10 +36,11 @@ def test_every_table_is_named_and_every_arm_is_one_of_its_grid() -> None:
     assert len(every) >= 70
     tables = chain.from_iterable(claim.tables for claim in every.values())
     assert set(tables) == {row["table"] for row in table.list_tables()}
+    read_grid = cache(lambda name: grid.read_grid(library.find_file(name, "grid")))
     for claim in every.values():
         assert claim.arms or claim.recorded or claim.text or claim.models, claim.id
         for name, label in chain.from_iterable(claim.contrasts):
-            assert label in grid.read_grid(library.find_file(name, "grid"))["arms"], claim.id
+            assert label in read_grid(name)["arms"], claim.id
 
 
 def test_verdicts_of_the_ledger_follow_from_its_values_and_these_from_the_records() -> None:
