@@ -134,7 +134,7 @@ def _table_lines(rows: pd.DataFrame) -> list[str]:
             cells.append(str(keys.loc[(objective, way, by, LABELS), "seeds"]))
             cells += [_cell(keys.loc[(objective, way, by, key)], key) for key in (LABELS, I2T, T2I)]
             levels = [format_value(keys.loc[(objective, way, by, key), "mean"]) for key in LEVELS]
-            lines.append(f"| {' | '.join([*cells, ' '.join(levels)])} |")
+            lines.append(f"| {' | '.join([*cells, ', '.join(levels)])} |")
     head = f"| {' | '.join((*heads, 'i2t within levels 1 to 5, %'))} |"
     return [head, "|---" * (len(heads) + 1) + "|", *lines] if lines else []
 

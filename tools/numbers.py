@@ -124,7 +124,7 @@ def counterfactuals() -> str:
     count = format_count(rows.seed.nunique(), "seed")
     about = (
         f"Means over {count} in percent, with Student's 95 % interval over seeds, none where all seeds "
-        "agree. All were trained with annotated pairs. "
+        "agree. All were trained as in the first comparison, with annotated pairs. "
         "Guessing has 50, and so has a model that reads a bag of words, since equal scores count half."
     )
     return "\n".join([*lines, "", *textwrap.wrap(about, 130)])
