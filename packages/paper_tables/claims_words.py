@@ -217,9 +217,8 @@ def _stated(ledger: Sequence[Mapping[str, Any]]) -> str:
     today = {row["hash"] for row in asked.untried(every, [])}
     changed = set(asked.stated()["hash"]) - today
     late = len(changed & {line.get("asked") for line in ledger})
-    seen = 0
-    for line in answered.values():
-        seen += any(_is_earlier(other, line) for other in ledger)
+    before = {(line["claim"], line["data"]) for line in ledger if line.get("asked") not in today}
+    seen = sum((line["claim"], line["data"]) in before for line in answered.values())
     others = sum(not claims.is_stated(line) for line in lines)
     questions, exploratory = format_count(len(today), "question"), format_count(others, "verdict")
     return (
@@ -229,12 +228,6 @@ def _stated(ledger: Sequence[Mapping[str, Any]]) -> str:
         f"arms or another budget. {len(changed)} earlier statements were changed, {late} of them after an "
         f"answer. {exploratory} are exploratory: {EXPLORATORY}, and no rule said when to stop."
     )
-
-
-def _is_earlier(other: Mapping[str, Any], line: Mapping[str, Any]) -> bool:
-    """Return whether another line asks the same claim on the same data otherwise than a stated line does."""
-    same = (other["claim"], other["data"]) == (line["claim"], line["data"])
-    return same and other.get("asked") != line["asked"] and other["day"] <= line["day"]
 
 
 def _expected_false_verdicts(lines: Sequence[Mapping[str, Any]]) -> str:

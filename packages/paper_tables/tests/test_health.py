@@ -333,6 +333,21 @@ def test_a_claim_says_which_questions_wait_and_for_how_many_seeds():
     assert asked.describe_untried(claims.find_claim("D13"), []) == {}
 
 
+def test_the_page_says_to_how_many_stated_questions_there_was_an_earlier_answer():
+    ledger = []
+    for claim, about in (("C2", {}), ("D8", {"budget": {"steps": [27, 27]}})):
+        for row in asked.questions([claims.find_claim(claim)], "W"):
+            answer = line(row["contrast"], 2.0, 1.0, claim=claim, day="day 2", verdict="undecided")
+            answer |= {"budget": {"steps": [540, 540]}, "asked": row["hash"], "expected": "+", "unit": "sum"}
+            answer |= {"smallest": 3.0, "effect": 1.0, "low": 0.0, "high": 2.0, "health": 1.0}
+            earlier = {**answer, "day": "day 1", "asked": "0" * 16} | about
+            # two contrasts of one claim are no earlier answers of each other
+            ledger += [answer, earlier] if about else [answer]
+    text = " ".join(claims_words.limits_text(ledger))
+    assert "3 are answered, each with all its seeds" in text
+    assert "To 1 there was an earlier answer on the same data" in text
+
+
 def test_an_earlier_answer_says_whether_it_was_asked_otherwise():
     row = line("a | b", 1.0, 2.0, verdict="void", day="day 1")
     same, last = (
