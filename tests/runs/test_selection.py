@@ -59,7 +59,7 @@ def test_what_selects_nothing_is_named(text: str, error: type[Exception], says: 
 
 
 def test_a_number_of_a_table_has_queries_unless_it_has_a_gallery_of_its_own() -> None:
-    assert str(selection_of("t2i/R@1[words>9]", wrong=["a"])) == "t2i/R@1[words>9]; wrong in a"
+    assert str(selection_of("t2i/R@1[words>9]")) == "t2i/R@1[words>9]"
     assert selection_of("i2t/R@1[5 folds]") is None
     assert selection_of("t2t/R@1") is None
     assert selection_of("i2t/counterfactual_accuracy[things]") is None

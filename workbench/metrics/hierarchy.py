@@ -36,6 +36,8 @@ from workbench.records import Array, Mask, Measurement, MetricKey, Rows, Split, 
 from workbench.registry import Natural
 
 ROOT = -1
+# images that are scored at a time
+BLOCK = 256
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,13 +171,13 @@ def hierarcaps_traversal(
     return _distinct_picks(chains, picks)
 
 
-def _distinct_picks(chains: Chains, picks: Callable[[Values], Rows], block: int = 256) -> list[Rows]:
+def _distinct_picks(chains: Chains, picks: Callable[[Values], Rows]) -> list[Rows]:
     """Return distinct picks of each chain as caption rows, in order; by blocks, since a block is scored
     against the whole pool.
     """
     out = []
-    for first in range(0, len(chains.image_rows), block):
-        images = chains.image[chains.image_rows[first : first + block]].astype(np.float64)
+    for first in range(0, len(chains.image_rows), BLOCK):
+        images = chains.image[chains.image_rows[first : first + BLOCK]].astype(np.float64)
         for picked in picks(images):
             distinct = np.array(list(dict.fromkeys(picked.tolist())))
             out.append(np.where(distinct == ROOT, ROOT, chains.pool[distinct]))

@@ -117,14 +117,12 @@ def _parse_key(text: str) -> MetricKey:
     return replace(key, subset="" if subset.startswith(MACRO) else subset)
 
 
-def selection_of(label: str, *, right: Sequence[str] = (), wrong: Sequence[str] = ()) -> Selection | None:
+def selection_of(label: str) -> Selection | None:
     """Return the selection behind a number of a table; ``None`` where the number has no queries of the whole
     gallery: those of folds, of directions within one kind, and of subsets that are no slices.
 
     Args:
         label: of the number.
-        right: names of runs whose first answer is right.
-        wrong: names of runs whose first answer is wrong.
     """
     key = MetricKey.parse(label)
     if key.folds > 1 or key.direction not in (*WAYS, ""):
@@ -132,4 +130,4 @@ def selection_of(label: str, *, right: Sequence[str] = (), wrong: Sequence[str] 
     key = _parse_key(label)
     if key.subset and not re.search("[=<>]", key.subset):
         return None
-    return Selection(key, tuple(right), tuple(wrong))
+    return Selection(key)

@@ -442,13 +442,9 @@ def write_results(folder: Path | str, results: Mapping[str, Any]) -> Path:
     return path
 
 
-def folders_of_tour(root: Path | str = "runs") -> list[str]:
-    """Return the folders of the models that the tour has trained, in its order; none where it was not run.
-
-    Args:
-        root: of all runs.
-    """
-    tours = list_runs(root, "tour")
+def folders_of_tour() -> list[str]:
+    """Return the folders of the models that the tour has trained, in its order; none where it was not run."""
+    tours = list_runs("runs", "tour")
     return [str(run.folder) for run in tours if run.status == "ok" and (run.folder / MODEL).is_file()]
 
 

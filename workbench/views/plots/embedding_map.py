@@ -195,7 +195,6 @@ def side_by_side(
     *,
     title: str,
     thumbnails: Mapping[int, Image.Image] | None = None,
-    height: int = 460,
 ) -> go.Figure:
     """Draw one panel a map of the same items.
 
@@ -204,7 +203,6 @@ def side_by_side(
         marks: name -> what is known of the points there; categories of one name share colour and legend.
         title: what the figure shows.
         thumbnails: thumbnails of a few rows, drawn in each panel beside their points.
-        height: in pixels.
     """
     split_up = len(maps) > 1
     fig = panel_figure(list(maps), title, "", "", shared=False) if split_up else figure(title)
@@ -218,7 +216,7 @@ def side_by_side(
             panel.draw_categories(looks)
         panel.draw_thumbnails(thumbnails or {})
     legend = {"y": -0.02, "yanchor": "top", "itemsizing": "constant"}
-    fig.update_layout(height=height, hovermode="closest", margin=MARGIN, legend=legend)
+    fig.update_layout(height=460, hovermode="closest", margin=MARGIN, legend=legend)
     return fig.update_xaxes(**HIDDEN)
 
 

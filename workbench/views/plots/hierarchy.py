@@ -14,6 +14,7 @@ from PIL import Image
 from scipy.stats import binomtest
 
 from workbench.formatting import format_count, format_value, unit_heading
+from workbench.metrics.hierarchy import LEVELS
 from workbench.records import Array, Measurement
 from workbench.records.metric_key import JUDGES
 from workbench.views.plots.theme import (
@@ -192,7 +193,7 @@ class Path:
     run: str = ""
 
 
-def traversal(paths: Sequence[Path], *, levels: Sequence[int] = (1, 2, 3, 4)) -> go.Figure:
+def traversal(paths: Sequence[Path]) -> go.Figure:
     """Draw the path from each image to the root, drawn downwards.
 
     Filled dots are texts of the image's own chain, in the colour of their level; hollow diamonds are texts of
@@ -201,9 +202,9 @@ def traversal(paths: Sequence[Path], *, levels: Sequence[int] = (1, 2, 3, 4)) ->
     fig = figure("From each image to the root")
     top = 0.0
     for path in paths:
-        top = _draw_path(fig, path, top, levels)
+        top = _draw_path(fig, path, top)
     hollow: dict[str, Any] = {"color": CLEAR, "line": {"color": INK, "width": 2}}
-    markers = {_level_name(level, levels): {"color": level_colour(level, levels)} for level in levels}
+    markers = {_level_name(level, LEVELS): {"color": level_colour(level, LEVELS)} for level in LEVELS}
     markers["another's text, true here"] = {**hollow, "symbol": "diamond"}
     markers["another's text, not true"] = hollow
     for name, marker in markers.items():
@@ -215,7 +216,7 @@ def traversal(paths: Sequence[Path], *, levels: Sequence[int] = (1, 2, 3, 4)) ->
     )
 
 
-def _draw_path(fig: go.Figure, path: Path, top: float, levels: Sequence[int]) -> float:
+def _draw_path(fig: go.Figure, path: Path, top: float) -> float:
     """Draw one path from ``top`` downwards; returns where the next begins."""
     texts = [wrap(text, 84) for text in [*path.texts, "root: the empty text"]]
     heights = np.array([0.4 + 0.6 * len(rows) for rows in texts])
@@ -225,7 +226,7 @@ def _draw_path(fig: go.Figure, path: Path, top: float, levels: Sequence[int]) ->
         y=places,
         mode="lines+markers+text",
         line={"color": GRID, "width": 3},
-        marker=_text_markers(path, levels),
+        marker=_text_markers(path),
         text=[_indent_lines(rows) for rows in texts],
         textposition="middle right",
         showlegend=False,
@@ -241,13 +242,13 @@ def _draw_path(fig: go.Figure, path: Path, top: float, levels: Sequence[int]) ->
     return top - max(float(heights.sum()), THUMBNAIL) - 1
 
 
-def _text_markers(path: Path, levels: Sequence[int]) -> dict[str, Any]:
+def _text_markers(path: Path) -> dict[str, Any]:
     """Return the marks of a path's texts, and a square for the root."""
     colours = []
     edges = []
     symbols = []
     for true, level in zip(path.true, path.levels):
-        colour = level_colour(level, levels) if level else CLEAR
+        colour = level_colour(level, LEVELS) if level else CLEAR
         colours.append(colour)
         edges.append(colour if level else INK)
         symbols.append("diamond" if true and not level else "circle")

@@ -229,33 +229,24 @@ def _draw_dots(fig: go.Figure, table: pd.DataFrame, column: int) -> None:
     fig.update_yaxes(categoryorder="array", categoryarray=[escape(run) for run in table["run"]], col=column)
 
 
-def correlations(
-    measurements: Mapping[str, Sequence[Measurement]],
-    *,
-    title: str,
-    key: str = "pearson",
-    without: str = "[without own]",
-) -> go.Figure:
+def correlations(measurements: Mapping[str, Sequence[Measurement]], *, title: str) -> go.Figure:
     """Draw how well several measures agree with graded judgements: a dot with its interval, over all pairs
-    and without own pairs.
+    and without own pairs, by Pearson's correlation.
 
     Args:
         measurements: measure -> its correlations; one that is not defined (NaN) leaves a gap.
         title: what the figure shows.
-        key: which correlation.
-        without: what marks the keys without own pairs.
     """
-    fig = figure(title, f"{key.capitalize()} correlation", "", height=150 + 44 * len(measurements))
+    fig = figure(title, "Pearson correlation", "", height=150 + 44 * len(measurements))
     rows = []
     for name, of_measure in measurements.items():
         for number in of_measure:
             ends = {"low": number.low, "high": number.high}
             rows.append({"run": name, "key": number.key.local, "value": number.value, **ends})
     table = pd.DataFrame(rows).assign(face="correlation", about="")
-    draw_dots(fig, table[table["key"] == key], CATEGORIES[0], **legend_entry(fig, "all pairs"))
-    draw_dots(
-        fig, table[table["key"] == f"{key}{without}"], CATEGORIES[1], **legend_entry(fig, "without own pairs")
-    )
+    draw_dots(fig, table[table["key"] == "pearson"], CATEGORIES[0], **legend_entry(fig, "all pairs"))
+    others = table[table["key"] == "pearson[without own]"]
+    draw_dots(fig, others, CATEGORIES[1], **legend_entry(fig, "without own pairs"))
     return fig.update_yaxes(autorange="reversed", type="category").update_xaxes(zeroline=True)
 
 
