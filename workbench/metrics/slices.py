@@ -202,24 +202,30 @@ def _mean_over(metric: Metric, by: str, parts: Sequence[Part], wanted: bool) -> 
     )
 
 
-def chances_by_query(
-    metric: Metric, k: int | None, judged: Judgements, direction: str
-) -> tuple[Values, Values]:
+def perfect_ranks(judged: Judgements, direction: str) -> Ranks:
+    """Return ranks that need no scores, in which every relevant item stands first.
+
+    Args:
+        judged: say what is relevant.
+        direction: ``"i2t"`` or ``"t2i"``.
+    """
+    relevant = Relevant.from_pairs(judged)
+    relevant = relevant if direction == "i2t" else relevant.T
+    listed = relevant.answers()
+    return Ranks(listed.query, np.zeros(len(listed.query), np.int64), relevant.counts, relevant.shape[1])
+
+
+def chances_by_query(metric: Metric, k: int | None, ranks: Ranks) -> tuple[Values, Values]:
     """Return ``(queries,)`` what a metric is by chance and at best for each query, which needs no scores;
     NaN where nobody knows.
 
     Args:
         metric: one that reads ranks, else nobody knows.
         k: its depth.
-        judged: say what is relevant.
-        direction: ``"i2t"`` or ``"t2i"``.
+        ranks: see ``perfect_ranks``.
     """
-    relevant = Relevant.from_pairs(judged)
-    relevant = relevant if direction == "i2t" else relevant.T
-    size = relevant.shape[0]
-    if metric.requires != "ranks" or direction not in ("i2t", "t2i"):
+    size = len(ranks.counts)
+    if metric.requires != "ranks":
         return np.full(size, np.nan), np.full(size, np.nan)
-    listed = relevant.answers()
-    ranks = Ranks(listed.query, np.zeros(len(listed.query), np.int64), relevant.counts, relevant.shape[1])
     chance, best = metric.by_chance(ranks, k), metric.at_best(ranks, k)
     return np.broadcast_to(chance, size).astype(np.float64), np.broadcast_to(best, size).astype(np.float64)

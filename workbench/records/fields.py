@@ -105,8 +105,16 @@ class Field:
 
     def counts(self) -> dict[str, int]:
         """Count the rows of each value by its text, the most frequent first."""
-        counts = Counter(self.values[~self.missing].tolist())
-        return {self.text(value): number for value, number in counts.most_common()}
+        return {self.text(value): number for value, number in self._value_counts}
+
+    @cached_property
+    def distinct(self) -> int:
+        """How many values differ."""
+        return len(np.unique(self.values[~self.missing])) if self.is_numeric else len(self._value_counts)
+
+    @cached_property
+    def _value_counts(self) -> list[tuple[Any, int]]:
+        return Counter(self.values[~self.missing].tolist()).most_common()
 
     def text(self, value: Any) -> str:
         """Return the text of one value: ``yes`` and ``no`` for a flag, the fewest digits for a number."""

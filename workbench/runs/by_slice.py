@@ -9,6 +9,7 @@ The name of such a slice begins with ``within``, and ``by="within language"`` as
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import cache
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -17,7 +18,14 @@ from workbench import metrics as registry
 from workbench.metrics.blocks import RowScores, by_rows
 from workbench.metrics.intervals import ROUNDS, Draws
 from workbench.metrics.registry import Metric
-from workbench.metrics.slices import WITHIN, Slice, SliceValues, chances_by_query, measure_slices
+from workbench.metrics.slices import (
+    WITHIN,
+    Slice,
+    SliceValues,
+    chances_by_query,
+    measure_slices,
+    perfect_ranks,
+)
 from workbench.progress import each
 from workbench.records import Array, Mask, Measurement, MetricKey, Split, Values, require
 from workbench.registry import require_known
@@ -157,9 +165,16 @@ def _with_references(split: Split, measured: Numbers, metrics: Mapping[str, Metr
     that count.
     """
     columns = {}
+    ranks_of = cache(lambda name, way: perfect_ranks(split.judgements[name], way))
     for label, (measurement, values) in measured.items():
-        key = measurement.key
-        references = _chances(split, metrics.get(key.metric), key, len(values))
+        key, unknown = measurement.key, np.full((2, len(values)), np.nan)
+        metric = metrics.get(key.metric, Metric())
+        references = unknown
+        ways = [key.direction] if key.direction else metric.directions
+        if key.metric in metrics and key.judgements in split.judgements and set(ways) <= set(WAYS):
+            sides = [chances_by_query(metric, key.k, ranks_of(key.judgements, way)) for way in ways]
+            known = np.concatenate(sides, axis=1)
+            references = known if known.shape == unknown.shape else unknown
         columns[label] = np.stack([values, *np.where(np.isnan(values), 0.0, references)])
     return columns
 
@@ -179,20 +194,6 @@ def _among_all(
                 chance_and_best += side[1:].sum(axis=1) / max(1, known)
             parts.append(SliceValues(part, own[0], measurement.gallery, *chance_and_best.tolist()))
         yield measurement.key, parts
-
-
-def _chances(split: Split, metric: Metric | None, key: MetricKey, size: int) -> tuple[Values, Values]:
-    """Return ``(size,)`` what a random and what the best order gives each query of a number; NaN = not
-    known.
-    """
-    unknown = np.full(size, np.nan)
-    if metric is None or key.judgements not in split.judgements:
-        return unknown, unknown
-    judged = split.judgements[key.judgements]
-    ways = [key.direction] if key.direction else metric.directions
-    sides = [chances_by_query(metric, key.k, judged, way) for way in ways]
-    chances, bests = np.concatenate(sides, axis=1)
-    return (chances, bests) if len(chances) == size else (unknown, unknown)
 
 
 def _among_themselves(

@@ -190,11 +190,10 @@ def _as_cut(field: Field, rule: str) -> tuple[Field, str]:
             np.where(np.isnan(values), np.nan, values > 0) if field.is_numeric else values.astype(np.float64)
         )
         return replace(field, values=there, kind="flag"), ""
-    known = field.values[~field.missing]
-    if field.kind != "number" or rule or len(np.unique(known)) > FEW:
+    if field.kind != "number" or rule or field.distinct > FEW:
         return field, rule
     texts = np.full(len(field.values), None, dtype=object)
-    texts[~field.missing] = [field.text(value) for value in known.tolist()]
+    texts[~field.missing] = [field.text(value) for value in field.values[~field.missing].tolist()]
     return replace(field, values=texts, kind="category"), ""
 
 

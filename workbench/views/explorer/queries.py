@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from workbench import metrics
-from workbench.metrics.slices import chances_by_query
+from workbench.metrics.slices import chances_by_query, perfect_ranks
 from workbench.records import Array, MetricKey, Rows, Split, Values, densest_judgements, require
 from workbench.runs import compare
 from workbench.runs.conditions import slice_masks
@@ -217,7 +217,7 @@ class Queries:
         """Yield what a page draws of a field; nothing of one whose values are no bars."""
         field = self.fields[name]
         about = {"name": name, "source": field.source, "kind": field.kind}
-        if field.kind == "number" and len(np.unique(field.values[~field.missing])) > FEW:
+        if field.kind == "number" and field.distinct > FEW:
             values = query_values(field, self.split.own, len(self.split.image_ids), direction)
             if edges := bar_edges(values):
                 labels = labels_between(field, edges)
@@ -238,7 +238,7 @@ class Queries:
             if not all(label in values for values in by_run):
                 continue
             judged = self.split.judgements[key.judgements]
-            chance = chances_by_query(metrics.load(key.metric), key.k, judged, direction)[0]
+            chance = chances_by_query(metrics.load(key.metric), key.k, perfect_ranks(judged, direction))[0]
             values = [add_column(values[label], blobs) for values in by_run]
             number = {"key": label, "title": key.title.partition(",")[0], "values": values}
             numbers.append(number | {"chance": add_column(chance, blobs)})
