@@ -213,18 +213,8 @@ def _judgements_named(name: str, shares: Shares, shape: tuple[int, int]) -> Judg
 def judgements(own: Rows, captions: Sequence[SceneGraph], images: Sequence[SceneGraph]) -> LazyJudgements:
     """Return ``"own"``, ``"exact"`` and ``"graded"`` of a split, computed when asked for."""
 
-    def graphs_of(image_rows: Rows, caption_rows: Rows) -> tuple[list[SceneGraph], list[SceneGraph]]:
-        return [captions[t] for t in caption_rows], [images[i] for i in image_rows]
-
-    def grade_pairs(image_rows: Rows, caption_rows: Rows) -> NDArray[np.float32]:
-        return exact_and_graded(*graphs_of(image_rows, caption_rows))[1]
-
-    def judge_pairs(image_rows: Rows, caption_rows: Rows) -> NDArray[np.float32]:
-        return np.asarray(grade_pairs(image_rows, caption_rows) == 1, dtype=np.float32)
-
     def part_tables(image_rows: Rows, caption_rows: Rows) -> dict[str, Callable[[], Judgements]]:
-        return _truth_tables(*graphs_of(image_rows, caption_rows))
+        return _truth_tables([captions[t] for t in caption_rows], [images[i] for i in image_rows])
 
     tables = {"own": lambda: Judgements.from_own(own, len(images)), **_truth_tables(captions, images)}
-    takers = {"exact": judge_pairs, "graded": grade_pairs}
-    return LazyJudgements((len(images), len(captions)), tables, takers, part_tables)
+    return LazyJudgements((len(images), len(captions)), tables, part_tables)

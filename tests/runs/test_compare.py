@@ -185,10 +185,12 @@ def test_noise_makes_a_run_worse_and_none_leaves_it_as_it_is(spaces):
 def test_grades_come_from_the_densest_judgements(split):
     grade = compare.make_grader(split)
     assert grade(np.array([0]), np.array([0]))[0, 0] == 1.0
+    zero = np.zeros(1, np.int64)
+    half = Judgements("graded", "", (1, 1), zero, zero, np.array([0.5], np.float32))
     graded = LazyJudgements(
         (2, 2),
         dict.fromkeys(("own", "graded"), lambda: None),
-        {"graded": lambda images, captions: np.full((1, 1), 0.5)},
+        lambda images, captions: {"graded": lambda: half},
     )
     lazy = Split(
         "x", ("a", "b"), ("c", "d"), ("0", "1"), np.array([0, 1]), split.open_image, judgements=graded

@@ -232,28 +232,30 @@ class Computed:
     relevant_from: float = 1.0
 
 
+def _no_part_makers(images: Rows, captions: Rows) -> Mapping[str, Callable[[], Judgements]]:
+    """Return none: judgements of a part are cut from the whole."""
+    return {}
+
+
 class LazyJudgements(Mapping[str, Judgements]):
     """Judgements by name, each made at its first use, checked against the shape and then kept.
 
     Args:
         shape: ``(I, T)`` of the split that is judged.
         makers: the judgements, or how to make them.
-        takers: how to grade some pairs without making the whole, which a large training split has no memory
-            for.
-        part_makers: how to make the judgements of some images and captions, without making the whole.
+        part_makers: how to make the judgements of some images and captions without making the whole, which a
+            large training split has no memory for.
     """
 
     def __init__(
         self,
         shape: tuple[int, int],
         makers: Mapping[str, Judgements | Callable[[], Judgements]],
-        takers: Mapping[str, Taker] | None = None,
         part_makers: PartMakers | None = None,
     ) -> None:
         self.shape = shape
         self._makers = dict(makers)
-        self._takers = dict(takers or {})
-        self._part_makers = part_makers
+        self._part_makers = part_makers or _no_part_makers
 
     def __getitem__(self, name: str) -> Judgements:
         judgements = self._makers[name]
@@ -273,29 +275,22 @@ class LazyJudgements(Mapping[str, Judgements]):
 
     def relevance(self, name: str) -> Judgements | Computed:
         """Return what grades a training batch: pair by pair where possible, else the whole judgements."""
-        taker = self._takers.get(name)
-        if taker is None or isinstance(self._makers[name], Judgements):
+        none = np.arange(0)
+        if name not in self._part_makers(none, none) or isinstance(self._makers[name], Judgements):
             return self[name]
-        return Computed(name, self.shape, taker)
+        return Computed(name, self.shape, lambda i, t: self._part_makers(i, t)[name]().dense())
 
     def restrict(self, images: Rows, captions: Rows) -> "LazyJudgements":
         """Return the judgements among these rows, still lazy."""
-        anew = self._part_makers(images, captions) if self._part_makers else {}
+        parts = self._part_makers
+        anew = parts(images, captions)
         makers: dict[str, Callable[[], Judgements]] = {}
         for name, maker in self._makers.items():
             makers[name] = partial(self._restrict_named, name, images, captions)
             if name in anew and not isinstance(maker, Judgements):
                 makers[name] = anew[name]
-        takers = {
-            name: lambda i, t, take=take: take(images[i], captions[t]) for name, take in self._takers.items()
-        }
-        parts = self._part_makers
-        return LazyJudgements(
-            (len(images), len(captions)),
-            makers,
-            takers,
-            parts and (lambda i, t: parts(images[i], captions[t])),
-        )
+        shape = len(images), len(captions)
+        return LazyJudgements(shape, makers, lambda i, t: parts(images[i], captions[t]))
 
     def _restrict_named(self, name: str, images: Rows, captions: Rows) -> Judgements:
         return self[name].restrict(images, captions)
