@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 BESIDE = str(Path(__file__).parent / "tests" / "without_addresses")
 sys.path.insert(0, BESIDE)
 os.environ["PYTHONPATH"] = os.pathsep.join([BESIDE, *filter(None, [os.environ.get("PYTHONPATH")])])
+collect_ignore = [BESIDE]
 
 # Property tests draw the same examples on every run, whatever the machine's load. With
 # --hypothesis-profile=fresh they draw new and more ones, and those that fail are kept in .hypothesis.
