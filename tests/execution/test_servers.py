@@ -122,3 +122,16 @@ def test_a_port_that_is_taken_is_named(put):
         port = taken.getsockname()[1]
         with pytest.raises(OSError, match=str(port)):
             servers.open_lab(put(SERVES), port=port)
+
+
+def test_a_kernel_finds_the_modules_of_the_folder_where_the_command_was_given(
+    put, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    kernel = (
+        "import subprocess\nsubprocess.run([sys.executable, '-c', 'import my_model'], cwd='..', check=True)"
+    )
+    book, folder = put(kernel), tmp_path / "work"
+    folder.mkdir()
+    (folder / "my_model.py").touch()
+    monkeypatch.chdir(folder)
+    assert servers.open_lab(book) == 0

@@ -136,7 +136,11 @@ def _serve(
     failure is one line.
     """
     lines, serves = list[str](), False
-    running = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment)
+    environment = environment or os.environ
+    # a kernel works in the folder of its notebook; what runs name by module lies where the command was given
+    modules = [str(Path.cwd()), *filter(None, [environment.get("PYTHONPATH")])]
+    whole = {**environment, "PYTHONPATH": os.pathsep.join(modules)}
+    running = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=whole)
     with (
         progress.showing(),
         progress.Task(f"{name} starts"),
