@@ -233,7 +233,7 @@ def read_ledger(path: Path = LEDGER) -> list[dict[str, Any]]:
 
 def latest_lines(lines: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return the last line of each question."""
-    return list({_question_of_line(line): dict(line) for line in lines}.values())
+    return list({question_of_line(line): dict(line) for line in lines}.values())
 
 
 def current(lines: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -310,7 +310,7 @@ def history(lines: Iterable[Mapping[str, Any]]) -> dict[tuple[Any, ...], list[st
     """
     answers: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
     for line in lines:
-        earlier = answers.setdefault(_question_of_line(line), [])
+        earlier = answers.setdefault(question_of_line(line), [])
         if not earlier or _answer_of_line(line) != _answer_of_line(earlier[-1]):
             earlier.append(line)
     words = {}
@@ -328,7 +328,7 @@ def _answer_of_line(line: Mapping[str, Any]) -> tuple[Any, ...]:
     return line["verdict"], line["values"]
 
 
-def _question_of_line(line: Mapping[str, Any]) -> tuple[Any, ...]:
+def question_of_line(line: Mapping[str, Any]) -> tuple[Any, ...]:
     """Return what a line answers: its claim, data, contrast and judge, in the order of ``QUESTION``."""
     return tuple(line[name] for name in QUESTION)
 
@@ -429,11 +429,11 @@ def record_lines(new: Iterable[Mapping[str, Any]], day: str, path: Path = LEDGER
         Lines added.
     """
     before = read_ledger(path)
-    known = {_question_of_line(line): line for line in latest_lines(before)}
+    known = {question_of_line(line): line for line in latest_lines(before)}
     added = []
     for line in judge_lines(current([*before, *new])):
         fresh = json.loads(json.dumps({**line, "day": day}))
-        old = known.get(_question_of_line(line), {})
+        old = known.get(question_of_line(line), {})
         added += [] if {**old, "day": day} == fresh else [fresh]
     with path.open("a", encoding="utf-8") as file:
         file.writelines(json.dumps(line) + "\n" for line in added)

@@ -48,7 +48,7 @@ def write(
         "finding": tally_sentence(lines),
         "waiting": waiting_claims(lines),
         "effects": claims_figure.figure_values(
-            sorted(sorted(lines, key=_place_in_list), key=claims.is_stated, reverse=True)
+            sorted(sorted(lines, key=place_in_list), key=claims.is_stated, reverse=True)
         ),
     }
     script = Markup(SCRIPT.read_text(encoding="utf-8"))
@@ -108,13 +108,14 @@ def lines_by_question(lines: Sequence[Line]) -> Asked:
     stated questions come first.
     """
     verdicts = Asked()
-    for line in sorted(sorted(lines, key=claims.is_stated, reverse=True), key=_place_in_list):
+    for line in sorted(sorted(lines, key=claims.is_stated, reverse=True), key=place_in_list):
         judge = line["judge"] if line["judge"] in JUDGES else "neither"
         verdicts.setdefault((line["claim"], line["data"], line["contrast"]), {})[judge] = line
     return verdicts
 
 
-def _place_in_list(line: Line) -> int:
+def place_in_list(line: Line) -> int:
+    """Return the place of a line's claim in the list of all."""
     return list(claims.load_claims()).index(line["claim"])
 
 

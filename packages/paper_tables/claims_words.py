@@ -16,6 +16,7 @@ from paper_tables.claims_page import (
     OPEN,
     Asked,
     lines_by_question,
+    place_in_list,
     tally_sentence,
     waiting_claims,
 )
@@ -115,7 +116,7 @@ def limits_text(ledger: Sequence[Mapping[str, Any]]) -> list[str]:
     trained = [line for line in lines if line.get("seeds")]
     return [
         *LIMITS,
-        _stated(ledger),
+        _stated(lines, ledger),
         _describe_recipes(trained),
         _describe_shared_arms(trained),
         _describe_images(trained),
@@ -123,7 +124,7 @@ def limits_text(ledger: Sequence[Mapping[str, Any]]) -> list[str]:
         _describe_limits(lines),
         _expected_false_verdicts(lines),
         _describe_seeds(trained),
-        _former_answers(ledger),
+        _former_answers(lines, ledger),
     ]
 
 
@@ -208,13 +209,12 @@ def _describe_shared_arms(trained: Sequence[Mapping[str, Any]]) -> str:
     )
 
 
-def _stated(ledger: Sequence[Mapping[str, Any]]) -> str:
+def _stated(lines: Sequence[Mapping[str, Any]], ledger: Sequence[Mapping[str, Any]]) -> str:
     """Return how many questions were stated before their results, how many of these are answered, and what
     was known when they were stated.
     """
-    lines, every = claims.current(ledger), claims.load_claims().values()
     answered = {line["asked"]: line for line in lines if claims.is_stated(line)}
-    today = {row["hash"] for row in asked.untried(every, [])}
+    today = {row["hash"] for row in asked.untried(claims.load_claims().values(), [])}
     changed = set(asked.stated()["hash"]) - today
     late = len(changed & {line.get("asked") for line in ledger})
     before = {(line["claim"], line["data"]) for line in ledger if line.get("asked") not in today}
@@ -243,22 +243,18 @@ def _expected_false_verdicts(lines: Sequence[Mapping[str, Any]]) -> str:
     )
 
 
-def _former_answers(ledger: Sequence[Mapping[str, Any]]) -> str:
+def _former_answers(lines: Sequence[Mapping[str, Any]], ledger: Sequence[Mapping[str, Any]]) -> str:
     """Return what was answered to questions that are asked no more, or otherwise, by claim."""
-    asked_today = {_question(line) for line in claims.current(ledger)}
-    former = [line for line in claims.latest_lines(ledger) if _question(line) not in asked_today]
-    decided = [(line["claim"], line["verdict"]) for line in former if line["verdict"] not in OPEN]
-    counts = Counter(sorted(decided, key=lambda row: list(claims.load_claims()).index(row[0])))
+    counting = set(map(claims.question_of_line, lines))
+    former = [line for line in claims.latest_lines(ledger) if claims.question_of_line(line) not in counting]
+    decided = sorted((line for line in former if line["verdict"] not in OPEN), key=place_in_list)
+    counts = Counter((line["claim"], line["verdict"]) for line in decided)
     texts = [f"{name} {word} ({count})" for (name, word), count in counts.items()]
     return (
         f"Asked before, otherwise: {format_count(len(former), 'answer')} count no longer, because arms had "
         f"fewer than {LEAST_STEPS} steps, or unequal ones, or the question was not stated as it is today. "
         f"{len(former) - len(decided)} were undecided or void. The others were {', '.join(texts)}."
     )
-
-
-def _question(line: Mapping[str, Any]) -> tuple[Any, ...]:
-    return tuple(line[name] for name in claims.QUESTION)
 
 
 def central_sentences(lines: Sequence[Mapping[str, Any]]) -> str:
@@ -412,7 +408,7 @@ def _verdict_table(
     rows = []
     for line in lines:
         about = (line["claim"], claims.find_claim(line["claim"]).says, claims.DATA[line["data"]])
-        asked_before = _asked_before(line, earlier.get(_question(line), ()))
+        asked_before = _asked_before(line, earlier.get(claims.question_of_line(line), ()))
         rows.append((*about, *_verdict_cells(line), asked_before))
     return _table_lines(heads, rows)
 

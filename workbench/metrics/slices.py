@@ -156,6 +156,8 @@ def _values_of_mean(slices: Sequence[SliceValues], direction: str, is_mean: bool
     """Return ``(queries,)`` values of the whole whose mean is the mean over slices: a value weighs the more,
     the fewer its slice has. NaN where the number is no mean of values.
     """
+    if not is_mean:
+        return np.full(slices[0].slice.count_all(slices[0].values, direction), np.nan)
     shares = []
     for part in slices:
         sides = part.slice.split(part.values, direction)
@@ -166,7 +168,7 @@ def _values_of_mean(slices: Sequence[SliceValues], direction: str, is_mean: bool
     whole = slices[0].slice.whole
     every = Slice("", np.arange(whole.images), np.arange(len(whole.own)), whole)
     sides = [side * _count_known(side) for side in every.split(values, direction)]
-    return np.concatenate(sides) if is_mean else np.full(len(values), np.nan)
+    return np.concatenate(sides)
 
 
 def _mean_over(metric: Metric, by: str, parts: Sequence[Part], wanted: bool) -> Measurement:

@@ -6,6 +6,7 @@ means and intervals, whatever these are.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -273,6 +274,7 @@ def _numbers_of(row: "pd.Series[float]", selected: str) -> str:
     return f"RSUM {total}, mAP@R {i2t} and {t2i}, epoch chosen by {SELECTED[selected]}"
 
 
+@cache
 def true_captions_by_level() -> Values:
     """Return ``(levels + 1,)`` captions of each level that are true of a test image, on average."""
     split = data.load("scenes", split="test")
